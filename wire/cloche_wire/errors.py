@@ -1,0 +1,168 @@
+"""Every error that can cross a Cloche link, and the ones that cannot.
+
+    WireError
+    ├── LocalProtocolError      our own code asked for a move the protocol forbids; nothing was sent
+    ├── RemoteProtocolError     the peer made a move the protocol forbids; the link must be dropped
+    └── CodedError              has a `code` that travels: what one side raises, the other side raises too
+        ├── BadRequest, Unauthenticated, Forbidden, NotFound, Conflict, WrongState, …
+
+Rule: the code on the wire and the class are one table (`ERROR_CLASSES`), built from the classes themselves.
+Rule: a class exists only where a caller would handle it differently. A message says what to do about it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class WireError(Exception):
+    """The root of everything this package raises."""
+
+
+class LocalProtocolError(WireError):
+    """Our own code asked for something the protocol does not allow now; nothing was sent."""
+
+
+class RemoteProtocolError(WireError):
+    """The peer sent something the protocol does not allow; the link must be dropped."""
+
+
+class CodedError(WireError):
+    """An error with a code that crosses the wire.
+
+    Args:
+        message: one sentence for a person: what is wrong and what to do about it.
+        details: plain values (msgpack types) for programs.
+    """
+
+    code: ClassVar[str] = "internal"
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+class InternalError(CodedError):
+    """A defect on the other side; its log has the cause."""
+
+    code = "internal"
+
+
+class BadRequest(CodedError):
+    """The request itself is wrong: a missing field, a wrong type, an impossible value."""
+
+    code = "bad_request"
+
+
+class Unauthenticated(CodedError):
+    """No token, or one the hub does not know."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(CodedError):
+    """The token is good, but its scope does not allow this."""
+
+    code = "forbidden"
+
+
+class NotFound(CodedError):
+    """What the request names does not exist (or not for this token)."""
+
+    code = "not_found"
+
+
+class Conflict(CodedError):
+    """The name or the place is taken."""
+
+    code = "conflict"
+
+
+class WrongState(CodedError):
+    """The thing exists, but is in a state in which this cannot be done."""
+
+    code = "wrong_state"
+
+
+class RecipeNotBuilt(CodedError):
+    """There is no image of this recipe yet."""
+
+    code = "recipe_not_built"
+
+
+class BuildFailed(CodedError):
+    """An image or a template could not be built."""
+
+    code = "build_failed"
+
+
+class NoSpace(CodedError):
+    """A disk or a bound of ours is full."""
+
+    code = "no_space"
+
+
+class TooLarge(CodedError):
+    """A value is over a limit; the message names the limit."""
+
+    code = "too_large"
+
+
+class TimedOut(CodedError):
+    """A deadline the caller set has passed."""
+
+    code = "timed_out"
+
+
+class LinkSilent(CodedError):
+    """The other end has stopped answering; whether the request was carried out is not known."""
+
+    code = "link_silent"
+
+
+class LinkLost(CodedError):
+    """The link is gone and could not be resumed; whether the request was carried out is not known."""
+
+    code = "link_lost"
+
+
+class MachineFailed(CodedError):
+    """The virtual machine did not start, or has died."""
+
+    code = "machine_failed"
+
+
+class CommandNotStarted(CodedError):
+    """The guest could not start the command (no such file, no permission, no such user)."""
+
+    code = "command_not_started"
+
+
+class Cancelled(CodedError):
+    """Somebody, usually the caller, called it off."""
+
+    code = "cancelled"
+
+
+class Unsupported(CodedError):
+    """This version, machine or recipe cannot do it; the message says what can."""
+
+    code = "unsupported"
+
+
+class ShuttingDown(CodedError):
+    """The other side is going away in good order; try again when it is back."""
+
+    code = "shutting_down"
+
+
+ERROR_CLASSES: dict[str, type[CodedError]] = {cls.code: cls for cls in CodedError.__subclasses__()}
+
+
+def error_from_code(code: str, message: str, details: dict[str, Any] | None = None) -> CodedError:
+    """The exception for a code received from the peer; an unknown code becomes InternalError with the code in it."""
+    cls = ERROR_CLASSES.get(code)
+    if cls is None:
+        return InternalError(f"{message} (unknown error code {code!r})", **(details or {}))
+    return cls(message, **(details or {}))
