@@ -2,6 +2,9 @@
 
     CodedError (cloche_wire.errors)     reaches the client as it is
     HubError                            stays inside: a defect or a broken host, logged where it ends
+    ├── SettingsError                   a setting is wrong; the message names it
+    ├── HomeInUse                       another hub has this home open; `pid` says which
+    └── StoreFailed                     the database could not be opened, read or written
 
 Rule: services raise coded errors; a HubError that reaches a handler becomes `internal` for the client.
 """
@@ -9,6 +12,7 @@ Rule: services raise coded errors; a HubError that reaches a handler becomes `in
 from __future__ import annotations
 
 from cloche_wire.errors import (
+    AuditBroken,
     BadRequest,
     BuildFailed,
     Cancelled,
@@ -32,6 +36,7 @@ from cloche_wire.errors import (
 )
 
 __all__ = [
+    "AuditBroken",
     "BadRequest",
     "BuildFailed",
     "Cancelled",
@@ -39,6 +44,7 @@ __all__ = [
     "CommandNotStarted",
     "Conflict",
     "Forbidden",
+    "HomeInUse",
     "HubError",
     "InternalError",
     "LinkLost",
@@ -47,7 +53,9 @@ __all__ = [
     "NoSpace",
     "NotFound",
     "RecipeNotBuilt",
+    "SettingsError",
     "ShuttingDown",
+    "StoreFailed",
     "TimedOut",
     "TooLarge",
     "Unauthenticated",
@@ -58,3 +66,24 @@ __all__ = [
 
 class HubError(Exception):
     """Something inside the hub or its host is broken; a client only learns `internal`."""
+
+
+class SettingsError(HubError):
+    """A setting has a value the hub cannot use; the message names the setting, its value and what would do."""
+
+
+class HomeInUse(HubError):
+    """Another hub has this home open.
+
+    Args:
+        message: says so, with the way out.
+        pid: the other hub's process id, or None if it left none.
+    """
+
+    def __init__(self, message: str, *, pid: int | None) -> None:
+        super().__init__(message)
+        self.pid = pid
+
+
+class StoreFailed(HubError):
+    """The database could not be opened, read or written; nothing of the change it was for has happened."""

@@ -37,7 +37,7 @@ class CodedError(WireError):
 
     code: ClassVar[str] = "internal"
 
-    def __init__(self, message: str, **details: Any) -> None:
+    def __init__(self, message: str, /, **details: Any) -> None:
         super().__init__(message)
         self.message = message
         self.details = details
@@ -151,6 +151,12 @@ class Unsupported(CodedError):
     code = "unsupported"
 
 
+class AuditBroken(CodedError):
+    """The audit chain does not hold; details name the first bad event (`seq`) and why (`reason`)."""
+
+    code = "audit_broken"
+
+
 class ShuttingDown(CodedError):
     """The other side is going away in good order; try again when it is back."""
 
@@ -163,6 +169,8 @@ ERROR_CLASSES: dict[str, type[CodedError]] = {cls.code: cls for cls in CodedErro
 def error_from_code(code: str, message: str, details: dict[str, Any] | None = None) -> CodedError:
     """The exception for a code received from the peer; an unknown code becomes InternalError with the code in it."""
     cls = ERROR_CLASSES.get(code)
+    # The peer may be hostile: keys of another type than text would not pass as arguments.
+    named = {key: value for key, value in (details or {}).items() if isinstance(key, str)}
     if cls is None:
-        return InternalError(f"{message} (unknown error code {code!r})", **(details or {}))
-    return cls(message, **(details or {}))
+        return InternalError(f"{message} (unknown error code {code[:40]!r})", **named)
+    return cls(message, **named)
