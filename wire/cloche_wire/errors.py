@@ -3,6 +3,7 @@
     WireError
     ├── LocalProtocolError      our own code asked for a move the protocol forbids; nothing was sent
     ├── RemoteProtocolError     the peer made a move the protocol forbids; the link must be dropped
+    │   └── Undecodable         it did not even send frames; nothing of that message was taken in
     └── CodedError              has a `code` that travels: what one side raises, the other side raises too
         ├── BadRequest, Unauthenticated, Forbidden, NotFound, Conflict, WrongState, …
 
@@ -25,6 +26,10 @@ class LocalProtocolError(WireError):
 
 class RemoteProtocolError(WireError):
     """The peer sent something the protocol does not allow; the link must be dropped."""
+
+
+class Undecodable(RemoteProtocolError):
+    """A link message is not a sequence of frames. Nothing of it was taken in, so the session can go on on a new link."""
 
 
 class CodedError(WireError):

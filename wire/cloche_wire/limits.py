@@ -1,0 +1,31 @@
+"""Every bound of the protocol in one value, so that tests reach each of them with a few bytes.
+
+The defaults suit a client's link; the hub tightens some for guests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_STREAMS = 4
+"""Streams a channel has each way, numbered from 0: stream 0 carries messages, the others bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds one side of a link holds the other to, and keeps itself."""
+
+    max_frame: int = 1 << 20
+    """Bytes of one encoded frame."""
+    max_message: int = 2 << 20
+    """Bytes of one link message (frames that travel together); at least `max_frame`."""
+    max_channels: int = 4096
+    """Channels the peer may have open at once; more are refused one by one."""
+    max_items: int = 8192
+    """Elements of one array or map: a length header alone makes a decoder allocate."""
+    window: int = 256 << 10
+    """Bytes a stream may carry beyond what its receiver has consumed."""
+    max_peer_window: int = 4 << 20
+    """What we keep unacknowledged a stream at most, whatever window the peer offers."""
+    chunk: int = 64 << 10
+    """Bytes of one DATA frame's payload: how long one channel may hold the link before the next has its turn."""
