@@ -94,7 +94,7 @@ class Connection:
         # Odd numbers are the leader's, even ones the follower's; a number is never used twice in a session.
         self._next_number = 1 if leader else 2
         self._highest_seen = 0
-        self._established = False
+        self._established = self._goes_on = False
         self._decoder: Decoder | None = None
         self._hello_unsent = self._greeted = False
         self._outbox = Outbox(self.channels, self.limits)
@@ -270,7 +270,7 @@ class Connection:
         return b"".join(encode(frame, self.limits) for frame in words)
 
     def _hello(self) -> Hello:
-        resumes = self._established
+        resumes = self._established if self.leader else self._goes_on
         reports = [channel.report() for channel in self.channels.values()] if resumes else []
         highest = self._highest_seen if resumes else 0
         return Hello(0, PROTOCOL_VERSION, self.software, self.session, resumes, highest, reports, self.info)
@@ -316,16 +316,15 @@ class Connection:
             self.session = frame.session
         if self._established and not frame.resumes:
             events += self.fail_all(LinkLost("the peer has lost this session's state"))
-        resumed = self._established and frame.resumes
+        self._goes_on = self._established and frame.resumes
         reports = parse_reports(frame.channels)
-        if resumed:
+        if self._goes_on:
             self._resume(frame.highest, reports, events)
         # A follower greets after this, so that it says `resumes` only where both sides go on.
         self._hello_unsent = not self.leader
         self._greeted = True
-        events.append(Greeted(frame.info, frame.software, resumed))
-        if self.leader:
-            self._established = True
+        self._established = True
+        events.append(Greeted(frame.info, frame.software, self._goes_on))
 
     def _resume(self, highest: int, reports: dict[int, Report], events: list[Event]) -> None:
         self._outbox.clear()

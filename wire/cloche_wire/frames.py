@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgpack
 
-from cloche_wire.errors import Undecodable, TooLarge
+from cloche_wire.errors import TooLarge, Undecodable
 from cloche_wire.limits import Limits
 
 Buffer: TypeAlias = bytes | memoryview
