@@ -155,6 +155,11 @@ class Connection:
         channel.accept(info, window)
         self._outbox.mark(number)
 
+    def is_open(self, number: int) -> bool:
+        """Whether a channel's streams may carry data now."""
+        channel = self.channels.get(number)
+        return channel is not None and channel.state is State.OPEN
+
     def credit(self, number: int, stream: int) -> int:
         """Bytes that `send` takes now; 0 on a channel that is not open."""
         channel = self.channels.get(number)

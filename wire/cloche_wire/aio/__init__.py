@@ -1,0 +1,21 @@
+"""The one asyncio driver of the protocol: transports below, a peer on each link, channels for everybody else."""
+
+from __future__ import annotations
+
+from cloche_wire.aio.channel import Channel, Sink
+from cloche_wire.aio.peer import Handler, Heartbeat, Peer
+from cloche_wire.aio.splice import splice
+from cloche_wire.aio.transports import MemoryTransport, StreamTransport, Transport, WebSocketTransport
+
+__all__ = [
+    "Channel",
+    "Handler",
+    "Heartbeat",
+    "MemoryTransport",
+    "Peer",
+    "Sink",
+    "StreamTransport",
+    "Transport",
+    "WebSocketTransport",
+    "splice",
+]

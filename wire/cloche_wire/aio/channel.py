@@ -1,0 +1,296 @@
+"""A channel as asyncio code uses it: write with back-pressure, read what came, wait for the result.
+
+Who reads acknowledges: bytes count as consumed when `read` returns them. Code that passes bytes on without reading
+them (`splice`) takes the channel's events through a `Sink` of its own instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+
+import msgpack
+
+from cloche_wire.connection import Connection
+from cloche_wire.errors import BadRequest, Cancelled, CodedError, LinkLost
+from cloche_wire.frames import Fields
+from cloche_wire.limits import MAX_STREAMS
+
+MESSAGES = 0
+"""The stream that carries messages: msgpack values one after another."""
+
+
+class Sink(Protocol):
+    """Who is told of a channel's events, in the order they happened. Must not block and must not raise."""
+
+    def accepted(self, info: Fields, window: int) -> None: ...
+    def received(self, stream: int, data: bytes) -> None: ...
+    def ended(self, stream: int) -> None: ...
+    def acknowledged(self, stream: int, offset: int) -> None: ...
+    def finished(self, result: Fields) -> None: ...
+    def confirmed(self) -> None: ...
+    def failed(self, error: CodedError) -> None: ...
+
+
+class Owner(Protocol):
+    """The peer, as its channels see it."""
+
+    connection: Connection
+
+    def wake(self) -> None: ...
+    def forget(self, number: int) -> None: ...
+
+
+class Channel:
+    """One channel of a peer.
+
+    Attributes:
+        number, kind, params: as opened.
+        window: bytes a stream that may be sent ahead (known once accepted, for a channel opened here).
+        sink: who gets the events; the channel's own buffers unless replaced before the next event.
+    """
+
+    def __init__(self, owner: Owner, number: int, kind: str, params: Fields, window: int) -> None:
+        self.number, self.kind, self.params, self.window = number, kind, params, window
+        self._owner, self._connection = owner, owner.connection
+        self._inbox = _Inbox(self)
+        self.sink: Sink = self._inbox
+
+    # Raw moves, for sinks: never wait.
+
+    def accept(self, info: Fields | None = None, *, window: int | None = None) -> None:
+        """Takes the channel.
+
+        Raises:
+            Cancelled: the peer has given it up.
+        """
+        self._require_live()
+        self._connection.accept(self.number, info, window=window)
+        self._owner.wake()
+
+    def credit(self, stream: int) -> int:
+        """Bytes that `send` takes now."""
+        return self._connection.credit(self.number, stream)
+
+    @property
+    def can_send(self) -> bool:
+        """Whether streams may carry data now: the channel is open both ways."""
+        return self._connection.is_open(self.number)
+
+    def send(self, stream: int, data: bytes) -> None:
+        """Queues bytes within the credit; see `write` for the one that waits."""
+        self._connection.send(self.number, stream, data)
+        self._owner.wake()
+
+    def end(self, stream: int) -> None:
+        """Ends a stream behind what is queued on it; does nothing where the peer reads no more."""
+        if self.can_send:
+            self._connection.end(self.number, stream)
+            self._owner.wake()
+
+    def consume(self, stream: int, count: int) -> None:
+        """Gives the peer credit for bytes that have been used."""
+        if self.is_live:
+            self._connection.consume(self.number, stream, count)
+            self._owner.wake()
+
+    def close(self, result: Fields | None = None) -> None:
+        """Ends a channel the peer has opened, with its result, behind everything queued.
+
+        Raises:
+            Cancelled: the peer has given it up.
+            TooLarge: the result does not fit a frame; the channel is unchanged.
+        """
+        self._require_live()
+        self._connection.close(self.number, result)
+        self._owner.wake()
+
+    def confirm(self) -> None:
+        """Lets the peer forget a channel it has closed."""
+        if self.is_live:
+            self._connection.confirm(self.number)
+            self._owner.forget(self.number)
+            self._owner.wake()
+
+    def reset(self, error: CodedError) -> None:
+        """Drops the channel at once; does nothing if it is gone. Who waits on it gets the error."""
+        self._connection.reset(self.number, error)
+        self._owner.forget(self.number)
+        self._inbox.failed(error)
+        self._owner.wake()
+
+    # For coroutines.
+
+    async def wait_accepted(self) -> Fields:
+        """The peer's answer to the opening; also returns if it closed at once (the result then says what).
+
+        Raises:
+            CodedError: it refused, or the channel failed.
+        """
+        return await self._inbox.wait_accepted()
+
+    async def write(self, stream: int, data: bytes) -> None:
+        """Sends bytes, waiting for credit. Cancelling may leave a part of them sent.
+
+        Raises:
+            CodedError: the channel failed, or the peer has closed it and reads no more (LinkLost).
+        """
+        view = memoryview(data)
+        while view:
+            credit = await self._inbox.wait_credit(stream)
+            self._connection.send(self.number, stream, view[:credit])
+            self._owner.wake()
+            view = view[credit:]
+
+    async def read(self, stream: int) -> bytes:
+        """The next bytes of a stream, all there are; empty at its end. Cancelling loses nothing.
+
+        Raises:
+            CodedError: the channel failed before the stream ended.
+        """
+        return await self._inbox.read(stream)
+
+    async def send_message(self, value: Any) -> None:
+        """Sends one message on stream 0."""
+        await self.write(MESSAGES, msgpack.packb(value, use_bin_type=True))
+
+    async def messages(self, *, max_bytes: int = 1 << 20) -> AsyncIterator[Any]:
+        """The messages of stream 0 until it ends.
+
+        Raises:
+            BadRequest: a message is malformed or over `max_bytes`.
+        """
+        unpacker = msgpack.Unpacker(raw=False, max_buffer_size=2 * max_bytes, max_ext_len=0)
+        while data := await self.read(MESSAGES):
+            try:
+                unpacker.feed(data)
+                for message in unpacker:
+                    yield message
+            except (ValueError, msgpack.UnpackException) as error:
+                raise BadRequest(f"{self.kind}: a malformed message: {error}") from None
+
+    async def result(self) -> Fields:
+        """What the peer closed the channel with.
+
+        Raises:
+            CodedError: it failed instead.
+        """
+        return await self._inbox.result()
+
+    async def wait_confirmed(self) -> None:
+        """After `close`: waits until everything has arrived at the peer.
+
+        Raises:
+            CodedError: the peer gave up before.
+        """
+        await self._inbox.wait_confirmed()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the channel still exists on this side."""
+        return self.number in self._connection.channels
+
+    def _require_live(self) -> None:
+        if not self.is_live:
+            raise Cancelled(f"{self.kind}: the caller has given up")
+
+
+class _Inbox:
+    """The default sink: keeps what came until somebody asks. Bounded by the window, since unread bytes get no credit."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._buffers: list[deque[bytes]] = [deque() for _ in range(MAX_STREAMS)]
+        self._ended: set[int] = set()
+        self._info: Fields | None = None
+        self._result: Fields | None = None
+        self._error: CodedError | None = None
+        self._confirmed = False
+        self._changed: asyncio.Future[None] | None = None
+
+    # Events.
+
+    def accepted(self, info: Fields, window: int) -> None:
+        self._info = info
+        self._channel.window = window
+        self._notify()
+
+    def received(self, stream: int, data: bytes) -> None:
+        self._buffers[stream].append(data)
+        self._notify()
+
+    def ended(self, stream: int) -> None:
+        self._ended.add(stream)
+        self._notify()
+
+    def acknowledged(self, stream: int, offset: int) -> None:
+        del stream, offset
+        self._notify()
+
+    def finished(self, result: Fields) -> None:
+        self._result = result
+        # Everything has arrived and is kept here, so the peer may forget it.
+        self._channel.confirm()
+        self._notify()
+
+    def confirmed(self) -> None:
+        self._confirmed = True
+        self._notify()
+
+    def failed(self, error: CodedError) -> None:
+        if self._result is None and not self._confirmed and self._error is None:
+            self._error = error
+            self._notify()
+
+    # Waits.
+
+    async def wait_accepted(self) -> Fields:
+        while self._info is None and self._result is None:
+            await self._change()
+        return self._info or {}
+
+    async def wait_credit(self, stream: int) -> int:
+        while True:
+            if self._result is not None:
+                raise LinkLost("the other side has closed the channel and reads no more")
+            credit = self._channel.credit(stream)
+            if credit > 0:
+                return credit
+            await self._change()
+
+    async def read(self, stream: int) -> bytes:
+        buffer = self._buffers[stream]
+        while not buffer:
+            if stream in self._ended or self._result is not None:
+                return b""
+            await self._change()
+        data = buffer[0] if len(buffer) == 1 else b"".join(buffer)
+        buffer.clear()
+        self._channel.consume(stream, len(data))
+        return data
+
+    async def result(self) -> Fields:
+        while self._result is None:
+            await self._change()
+        return self._result
+
+    async def wait_confirmed(self) -> None:
+        while not self._confirmed:
+            await self._change()
+
+    async def _change(self) -> None:
+        """Waits for the next event; raises the channel's error once there is one."""
+        if self._error is not None:
+            raise self._error
+        if self._changed is None:
+            self._changed = asyncio.get_running_loop().create_future()
+        # Shielded, because several coroutines wait on the one future and each may be cancelled alone.
+        await asyncio.shield(self._changed)
+
+    def _notify(self) -> None:
+        if self._changed is not None:
+            if not self._changed.done():
+                self._changed.set_result(None)
+            self._changed = None
