@@ -1,0 +1,35 @@
+"""Everything the audit records: one table of `noun.past-verb` names and what each means."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+
+class AuditName(StrEnum):
+    """The name of an audit event; `meaning` is one sentence for a person."""
+
+    meaning: str
+
+    def __new__(cls, name: str, meaning: str) -> Self:
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.meaning = meaning
+        return member
+
+    HUB_STARTED = "hub.started", "The hub began to serve."
+    HUB_STOPPED = "hub.stopped", "The hub ended in good order."
+    SANDBOX_CREATED = "sandbox.created", "Somebody asked for a sandbox and it has an id, a name and an owner."
+    SANDBOX_STARTED = "sandbox.started", "The sandbox's machine runs and has become itself."
+    SANDBOX_FAILED = "sandbox.failed", "The sandbox did not start, or its machine ended by itself."
+    SANDBOX_REMOVED = "sandbox.removed", "The sandbox's machine and disk are gone."
+    SANDBOX_EXPIRED = "sandbox.expired", "The sandbox's lease ran out; its removal follows."
+    EXEC_STARTED = "exec.started", "A command was started in a sandbox."
+    EXEC_EXITED = "exec.exited", "A command ended: by itself, by a signal or at its deadline."
+    EXEC_FAILED = "exec.failed", "A command could not be started, or nobody can know how it ended."
+    IMAGE_BUILT = "image.built", "An image was built from a recipe."
+    IMAGE_REMOVED = "image.removed", "An image and its templates were deleted."
+    CACHE_PRUNED = "cache.pruned", "Templates and left-over files that nothing used were deleted."
+    MACHINE_STRAY_ENDED = "machine.stray_ended", "A machine that a killed hub had left running was ended."
+    TOKEN_CREATED = "token.created", "A token was made."
+    TOKEN_REVOKED = "token.revoked", "A token was revoked."

@@ -1,0 +1,22 @@
+"""The table of audit events."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from cloche_hub.domain.audit_events import AuditName
+
+
+@pytest.mark.parametrize("name", list(AuditName))
+def test_an_event_is_a_noun_and_a_past_verb_with_a_sentence(name: AuditName) -> None:
+    assert re.fullmatch(r"[a-z]+\.([a-z]+_)*[a-z]+", name)
+    assert name.value.split("_")[-1].endswith(("ed", "built"))
+    assert name.meaning[0].isupper()
+    assert name.meaning.endswith(".")
+
+
+def test_a_name_is_its_text() -> None:
+    assert f"{AuditName.HUB_STARTED}" == "hub.started"
+    assert {str(name): name for name in AuditName}["hub.started"] is AuditName.HUB_STARTED
