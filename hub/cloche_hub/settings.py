@@ -1,0 +1,299 @@
+"""Every setting of the hub: its name, its default, its bounds and what it is for.
+
+A setting is taken from the command line, then from the environment (`CLOCHE_` + the name in capitals), then from
+`<home>/hub.toml`, then from its default here. Where things lie on disk is no setting of its own:
+`cloche_wire.rendezvous` decides that from `CLOCHE_HOME` and `CLOCHE_CACHE`, for hub and client alike.
+
+Rule: settings are read once, at the start, and never change.
+Rule: a wrong value is one line that names the setting, the value and what would do.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from cloche_hub.errors import SettingsError
+from cloche_wire.rendezvous import Locations, locations
+
+SETTINGS_FILE = "hub.toml"
+ENV_PREFIX = "CLOCHE_"
+
+
+@dataclass(frozen=True, slots=True)
+class ListenAddress:
+    """A TCP address to listen on."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs of this host can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class UidRange:
+    """User ids for machines, both ends included."""
+
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"{self.first}-{self.last}"
+
+
+def _split(value: object) -> object:
+    # The environment and the command line hold a list as one text with commas.
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _listen_address(value: object) -> ListenAddress:
+    if isinstance(value, ListenAddress):
+        return value
+    host, colon, port = str(value).rpartition(":")
+    bare = host.removeprefix("[").removesuffix("]")
+    if (
+        not colon
+        or not bare
+        or (":" in bare) != host.startswith("[")
+        or not port.isascii()
+        or not port.isdigit()
+    ):
+        raise ValueError("give HOST:PORT, such as 127.0.0.1:7070 or [::1]:7070")
+    if int(port) > 65535:
+        raise ValueError("a port is at most 65535")
+    return ListenAddress(bare, int(port))
+
+
+def _uid_range(value: object) -> UidRange:
+    if isinstance(value, UidRange):
+        return value
+    first, dash, last = str(value).partition("-")
+    if not dash or not all(end.isascii() and end.isdigit() for end in (first, last)):
+        raise ValueError("give FIRST-LAST, such as 1900000000-1900009999")
+    uids = UidRange(int(first), int(last))
+    # SAFETY: machines run as these users: never root's or a person's, and below what the kernel reserves.
+    if not 1000 < uids.first <= uids.last < 2**32 - 2:
+        raise ValueError("give two user ids above 1000, the smaller one first")
+    return uids
+
+
+def _absolute(path: Path) -> Path:
+    if not path.is_absolute():
+        raise ValueError("give an absolute path")
+    return path
+
+
+Addresses = Annotated[
+    tuple[Annotated[ListenAddress, BeforeValidator(_listen_address)], ...], NoDecode, BeforeValidator(_split)
+]
+Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+Uids = Annotated[UidRange, NoDecode, BeforeValidator(_uid_range)]
+File = Annotated[Path, AfterValidator(_absolute)]
+
+
+class Settings(BaseSettings):
+    """The hub's settings; make one with `load_settings`."""
+
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, frozen=True, extra="forbid", env_ignore_empty=True, allow_inf_nan=False
+    )
+
+    listen: Addresses = Field(
+        (),
+        description="TCP addresses to listen on, HOST:PORT with commas between; none: only the Unix socket.",
+    )
+    tls_cert: File | None = Field(None, description="Certificate chain (PEM) for the TCP addresses.")
+    tls_key: File | None = Field(None, description="Private key (PEM) of the certificate.")
+    plain_tcp: bool = Field(
+        default=False,
+        description="Allow TCP addresses beyond loopback without TLS; tokens then cross the network in the clear.",
+    )
+    allowed_origins: Texts = Field(
+        (),
+        description="Origins whose web pages may connect, with commas between; programs send none and always may.",
+    )
+    max_frame_bytes: int = Field(
+        1 << 20, ge=1 << 12, le=1 << 26, description="The longest protocol frame a client may send."
+    )
+    max_message_bytes: int = Field(
+        2 << 20,
+        ge=1 << 12,
+        le=1 << 27,
+        description="The longest websocket message; at least max_frame_bytes.",
+    )
+    max_connections: int = Field(256, ge=1, le=65536, description="Clients connected at once.")
+    max_sandboxes: int = Field(
+        64, ge=1, le=65536, description="Sandboxes that are not removed, of everybody together."
+    )
+    default_lease_s: float = Field(
+        3600, gt=0, description="Seconds a sandbox lives after its last use, unless its maker says otherwise."
+    )
+    max_lease_s: float = Field(
+        30 * 86400, gt=0, le=10 * 365 * 86400, description="The longest lease; at least default_lease_s."
+    )
+    resume_grace_s: float = Field(
+        30,
+        ge=0,
+        le=3600,
+        description="Seconds a client's session is kept for it to come back after a lost link.",
+    )
+    heartbeat_interval_s: float = Field(
+        5,
+        gt=0,
+        le=600,
+        description="Quiet seconds after which the other end of a link is asked for a sign of life.",
+    )
+    silent_after_s: float = Field(
+        20,
+        gt=0,
+        le=3600,
+        description="Quiet seconds after which a link counts as silent; above heartbeat_interval_s.",
+    )
+    tcg_scale: float = Field(
+        4,
+        ge=1,
+        le=100,
+        description="How many times longer the hub waits for a machine in software emulation (tcg).",
+    )
+    max_cache_gib: float = Field(
+        20,
+        gt=0,
+        le=1 << 20,
+        description="GiB of images and templates to keep; those not used for longest go first.",
+    )
+    machine_uids: Uids = Field(
+        UidRange(1_900_000_000, 1_900_009_999),
+        description="User ids machines run as when the hub is root, FIRST-LAST; at least max_sandboxes of them.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="The least severe log lines to write: debug, info, warning or error."
+    )
+    log_format: Literal["console", "json"] = Field(
+        "console", description="How log lines look: console (for people) or json (one object a line)."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Where settings come from, the first one winning (called by pydantic-settings)."""
+        return init_settings, env_settings, InitSettingsSource(settings_cls, _read_file(settings_file()))
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Settings:
+        for problem in self._misfits():
+            raise ValueError(problem)
+        return self
+
+    def _misfits(self) -> Iterator[str]:
+        if bool(self.tls_cert) != bool(self.tls_key):
+            yield "tls_cert and tls_key go together: set both or neither"
+        beyond = ", ".join(str(address) for address in self.listen if not address.is_loopback)
+        if beyond and not self.tls_cert and not self.plain_tcp:
+            yield f"listen has {beyond}, which other hosts can reach: set tls_cert and tls_key, or plain_tcp"
+        if self.max_message_bytes < self.max_frame_bytes:
+            yield f"max_message_bytes must be at least max_frame_bytes ({self.max_frame_bytes})"
+        if self.default_lease_s > self.max_lease_s:
+            yield f"default_lease_s must be at most max_lease_s ({self.max_lease_s:g})"
+        if self.silent_after_s <= self.heartbeat_interval_s:
+            yield f"silent_after_s must be above heartbeat_interval_s ({self.heartbeat_interval_s:g})"
+        if self.machine_uids.last - self.machine_uids.first + 1 < self.max_sandboxes:
+            yield f"machine_uids must hold at least max_sandboxes ({self.max_sandboxes}) user ids"
+
+    @property
+    def locations(self) -> Locations:
+        """Where state, cache and socket lie, as the environment says now."""
+        return locations()
+
+    @property
+    def max_cache_bytes(self) -> int:
+        """`max_cache_gib` in bytes."""
+        return int(self.max_cache_gib * (1 << 30))
+
+    def scale_for(self, accelerator: str) -> float:
+        """How many times longer to wait for a machine with this accelerator (kvm or tcg)."""
+        return 1.0 if accelerator == "kvm" else self.tcg_scale
+
+
+def settings_file() -> Path:
+    """The file of settings, which need not exist."""
+    return locations().home / SETTINGS_FILE
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """The settings of this process.
+
+    Args:
+        overrides: settings from the command line, by their names; they win over the environment and the file.
+
+    Raises:
+        SettingsError: a value will not do, or the file cannot be read; one line that names the setting.
+    """
+    try:
+        return Settings(**overrides)
+    except ValidationError as error:
+        raise SettingsError(_told(error, overrides)) from None
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise SettingsError(f"cannot read the settings in {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise SettingsError(f"{path} is not good TOML: {error}") from None
+
+
+def _told(error: ValidationError, overrides: dict[str, Any]) -> str:
+    first = error.errors(include_url=False)[0]
+    message = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if not first["loc"]:
+        return f"settings do not fit together: {message}"
+    name = str(first["loc"][0])
+    if first["type"] == "extra_forbidden":
+        return f"no setting is called {name!r}, as {settings_file()} has it; the README lists them"
+    return f"setting {name} ({_place(name, overrides)}) is wrong: {message[:1].lower()}{message[1:]}; it is {first['input']!r}"
+
+
+def _place(name: str, overrides: dict[str, Any]) -> str:
+    if name in overrides:
+        return "from the command line"
+    variable = ENV_PREFIX + name.upper()
+    # As pydantic-settings reads it: whatever its case, and not when it is empty.
+    if any(key.upper() == variable and value for key, value in os.environ.items()):
+        return variable
+    return f"in {settings_file()}"
