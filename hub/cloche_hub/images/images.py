@@ -1,0 +1,399 @@
+"""The images of this host: `ports.Images` over the builder and the cache.
+
+The order of a build: one caller in this process (`shared_work`), one process on this cache (a lock), room on
+the disk, the root file system unless the cache has it, then the initrd. Each step decides anew from what the
+cache holds by then, so whoever had to wait finds the other's work done.
+Rule: an image is current if its recipe, its architecture, the initrd's script and the agent are today's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from cloche_hub.domain.image_files import ImageFiles
+from cloche_hub.errors import BuildFailed, NoSpace, RecipeNotBuilt
+from cloche_hub.images.agent_bundle import AgentBundle, bundle_agent
+from cloche_hub.images.arches import Arch, host_arch
+from cloche_hub.images.builder import BUILDER_VERSION, Rootfs, RootfsBuilder, remove_build_tree
+from cloche_hub.images.cache import Cache, StoredImage, StoredRootfs, disk_bytes, used_at
+from cloche_hub.images.eviction import choose_evicted
+from cloche_hub.images.initrd import INIT_TEMPLATE, check_busybox, make_initrd
+from cloche_hub.images.keys import hash_file, image_digest, initrd_key, recipe_key, rootfs_id
+from cloche_hub.images.locks import FileLock
+from cloche_hub.images.manifest import ImageManifest, RootfsManifest
+from cloche_hub.images.recipe import Recipe, load_recipe, recipe_folders
+from cloche_hub.images.recipe_files import files_digest
+from cloche_hub.images.relay import ProgressFile
+from cloche_hub.images.shared_work import SharedWork
+from cloche_hub.ports import CacheUse, Image, Progress
+
+if TYPE_CHECKING:
+    from cloche_hub.ports import OnProgress
+
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLimits:
+    """Bounds of the cache; every one a constructor argument so that tests reach it."""
+
+    max_bytes: int = 16 * _GIB
+    """What images and root file systems may use together; one in use is never removed for it."""
+    build_bytes: int = 3 * _GIB // 2
+    """Free space a build of a root file system needs at its fullest moment."""
+    initrd_bytes: int = 64 << 20
+    """Free space an initrd needs."""
+
+
+class BuildsRootfs(Protocol):
+    """What fills a work folder from a recipe: `RootfsBuilder`, or a fake."""
+
+    async def build(self, recipe: Recipe, work: Path, *, progress: OnProgress) -> Rootfs: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ImageHold:
+    """An image that can not be removed while this is open."""
+
+    files: ImageFiles
+    descriptor: int
+    """Holds the lock. A process that inherits it keeps the image too, for as long as it lives."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What the current image of a recipe is made of."""
+
+    recipe: Recipe
+    key: str
+    initrd_key: str
+    agent: AgentBundle
+
+
+class ImageCache:
+    """The images in one cache folder; an async context manager, since builds outlive a single caller.
+
+    Args:
+        root: the cache's folder, shared with other processes.
+        recipes: where recipes are looked for, the winning folder first; default: as this installation has them.
+        arch: what is built for; default: this host's.
+        limits: bounds of the cache.
+        builder: fills a folder from a recipe; default: mmdebstrap.
+        agent: makes the agent bundle.
+        busybox: the statically linked program for the initrd.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        recipes: Sequence[Path] | None = None,
+        arch: Arch | None = None,
+        limits: CacheLimits | None = None,
+        builder: BuildsRootfs | None = None,
+        agent: Callable[[], AgentBundle] = bundle_agent,
+        busybox: Path = Path("/bin/busybox"),
+    ) -> None:
+        self._cache = Cache(root, remove_tree=remove_build_tree)
+        self._folders = recipe_folders() if recipes is None else tuple(recipes)
+        self._arch = arch or host_arch()
+        self._limits = limits or CacheLimits()
+        self._builder = builder or RootfsBuilder(self._arch)
+        self._bundle_agent = agent
+        self._busybox = busybox
+        self._group = asyncio.TaskGroup()
+        self._work: SharedWork[StoredImage] | None = None
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self._cache.prepare)
+        await self._group.__aenter__()
+        self._work = SharedWork(self._group)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._work is not None:
+            self._work.cancel_all()
+        await self._group.__aexit__(kind, error, trace)
+
+    # ports.Images
+
+    async def find(self, recipe: str) -> Image:
+        """See `ports.Images.find`."""
+        wanted = await asyncio.to_thread(self._wanted, recipe)
+        stored = await asyncio.to_thread(self._current, wanted)
+        if stored is None:
+            raise RecipeNotBuilt(
+                f"the recipe {recipe!r} is not built, or has changed since; build it with: cloche image build {recipe}",
+                recipe=recipe,
+            )
+        return _as_image(stored)
+
+    async def build(self, recipe: str, *, progress: OnProgress, rebuild: bool = False) -> Image:
+        """See `ports.Images.build`."""
+        wanted = await asyncio.to_thread(self._wanted, recipe)
+        stored = None if rebuild else await asyncio.to_thread(self._current, wanted)
+        if stored is None:
+            assert self._work is not None, "use it as an async context manager"
+            stored = await self._work.join(
+                f"{wanted.key}-{wanted.initrd_key}-{rebuild}",
+                lambda report: self._build(wanted, report, rebuild=rebuild),
+                progress=progress,
+            )
+        return _as_image(stored)
+
+    async def list(self) -> Sequence[Image]:
+        """See `ports.Images.list`."""
+        return [_as_image(stored) for stored in await asyncio.to_thread(self._cache.images)]
+
+    async def remove(self, digest: str) -> None:
+        """See `ports.Images.remove`."""
+        await asyncio.to_thread(self._cache.remove_image, digest)
+
+    # For `vm`, through app
+
+    def paths(self, digest: str) -> ImageFiles:
+        """Where an image's files are; good only while it is held.
+
+        Raises:
+            NotFound: no such image.
+        """
+        return _as_files(self._cache.image(digest))
+
+    @contextmanager
+    def hold(self, digest: str) -> Iterator[ImageHold]:
+        """Keeps an image while the context is open, whatever other processes want to remove.
+
+        Raises:
+            NotFound: no such image.
+        """
+        with self._cache.hold(digest) as lock:
+            yield ImageHold(self.paths(digest), lock.fileno())
+
+    # For `cloche df` and `cloche prune`
+
+    async def uses(self) -> Sequence[CacheUse]:
+        """What images and root file systems use on disk, newest first."""
+        return await asyncio.to_thread(self._uses)
+
+    async def prune(self) -> int:
+        """Removes every image nobody holds that is not the newest of its recipe; returns the bytes freed."""
+        return await asyncio.to_thread(self._prune)
+
+    # Deciding
+
+    def _wanted(self, name: str) -> _Wanted:
+        recipe = load_recipe(name, self._folders)
+        agent = self._bundle_agent()
+        key = recipe_key(
+            recipe, arch=self._arch.name, files=files_digest(recipe.files), builder_version=BUILDER_VERSION
+        )
+        return _Wanted(recipe, key, initrd_key(init_template=INIT_TEMPLATE, agent_hash=agent.sha256), agent)
+
+    def _current(self, wanted: _Wanted) -> StoredImage | None:
+        for stored in self._cache.images():
+            manifest = stored.manifest
+            if (manifest.recipe_key, manifest.initrd_key) == (wanted.key, wanted.initrd_key):
+                return stored
+        return None
+
+    def _current_rootfs(self, wanted: _Wanted) -> StoredRootfs | None:
+        for stored in self._cache.rootfs():
+            if stored.manifest.recipe_key == wanted.key:
+                return stored
+        return None
+
+    # Building
+
+    async def _build(self, wanted: _Wanted, progress: OnProgress, *, rebuild: bool) -> StoredImage:
+        relay = ProgressFile(self._cache.lock_path(f"build-{wanted.key}").with_suffix(".progress"))
+        lock = await FileLock.take(
+            self._cache.lock_path(f"build-{wanted.key}"), while_waiting=lambda: relay.pass_on(progress)
+        )
+
+        def report(step: Progress) -> None:
+            relay.write(step)
+            progress(step)
+
+        with lock, relay:
+            await asyncio.to_thread(self._cache.sweep)
+            if not rebuild and (stored := await asyncio.to_thread(self._current, wanted)):
+                return stored
+            base = None if rebuild else await asyncio.to_thread(self._current_rootfs, wanted)
+            stored = await self._image_over(base, wanted, report)
+        await asyncio.to_thread(self._evict, self._over_bound(), stored.manifest.digest)
+        return stored
+
+    async def _image_over(
+        self, base: StoredRootfs | None, wanted: _Wanted, progress: OnProgress
+    ) -> StoredImage:
+        if base is not None:
+            with FileLock.take_briefly(base.folder, shared=True):
+                if base.rootfs.is_file():
+                    progress(Progress("initrd", "packing the agent", 0.9))
+                    return await self._add_initrd(base, wanted)
+        await asyncio.to_thread(self._require_space, wanted.recipe.name, self._limits.build_bytes)
+        with self._cache.work_folder() as work:
+            built = await self._run_builder(wanted.recipe, work, progress)
+            base = await asyncio.to_thread(self._store_rootfs, wanted, built, work)
+            return await self._add_initrd(base, wanted)
+
+    async def _run_builder(self, recipe: Recipe, work: Path, progress: OnProgress) -> Rootfs:
+        try:
+            return await self._builder.build(recipe, work, progress=progress)
+        except BuildFailed as error:
+            log = self._cache.log_path(recipe.name)
+            if (work / "build.log").is_file():
+                shutil.copyfile(work / "build.log", log)
+            raise BuildFailed(
+                f"building {recipe.name} failed: {error.message}\nThe whole log: {log}"
+            ) from None
+
+    def _store_rootfs(self, wanted: _Wanted, built: Rootfs, work: Path) -> StoredRootfs:
+        content = [hash_file(path) for path in (built.rootfs, built.kernel, *built.modules)]
+        with self._cache.work_folder() as clean:
+            built.rootfs.rename(clean / "rootfs.ext4")
+            built.kernel.rename(clean / "vmlinuz")
+            (clean / "modules").mkdir()
+            for module in built.modules:
+                module.rename(clean / "modules" / module.name)
+            if (work / "build.log").is_file():
+                (work / "build.log").rename(clean / "build.log")
+            return self._cache.publish_rootfs(
+                clean,
+                RootfsManifest(
+                    id=rootfs_id(recipe=wanted.key, content=content),
+                    recipe=wanted.recipe.name,
+                    recipe_key=wanted.key,
+                    arch=self._arch.name,
+                    kernel_version=built.kernel_version,
+                    modules=tuple(module.name for module in built.modules),
+                    built_at=datetime.now(UTC),
+                ),
+            )
+
+    async def _add_initrd(self, base: StoredRootfs, wanted: _Wanted) -> StoredImage:
+        await asyncio.to_thread(self._require_space, wanted.recipe.name, self._limits.initrd_bytes)
+        return await asyncio.to_thread(self._store_image, base, wanted)
+
+    def _store_image(self, base: StoredRootfs, wanted: _Wanted) -> StoredImage:
+        busybox = self._read_busybox()
+        modules = [(path.name, path.read_bytes()) for path in base.modules]
+        initrd = make_initrd(
+            busybox=busybox, modules=modules, agent=wanted.agent.data, agent_hash=wanted.agent.sha256
+        )
+        digest = image_digest(rootfs=base.manifest.id, initrd=hashlib.sha256(initrd).hexdigest())
+        manifest = ImageManifest(
+            digest=digest,
+            recipe=wanted.recipe.name,
+            recipe_key=wanted.key,
+            rootfs=base.manifest.id,
+            arch=self._arch.name,
+            agent_hash=wanted.agent.sha256,
+            initrd_key=wanted.initrd_key,
+            built_at=datetime.now(UTC),
+        )
+        with self._cache.work_folder() as work:
+            (work / "initrd.img").write_bytes(initrd)
+            return self._cache.publish_image(work, manifest, base)
+
+    def _read_busybox(self) -> bytes:
+        try:
+            data = self._busybox.read_bytes()
+        except OSError:
+            raise BuildFailed(
+                f"there is no {self._busybox}; install it with: apt-get install busybox-static"
+            ) from None
+        check_busybox(data, elf_machine=self._arch.elf_machine, where=str(self._busybox))
+        return data
+
+    # Room
+
+    def _require_space(self, recipe: str, needed: int) -> None:
+        missing = needed - self._cache.free_bytes()
+        if missing > 0:
+            self._evict(missing, "")
+        free = self._cache.free_bytes()
+        if free < needed:
+            raise NoSpace(
+                f"building {recipe} needs {_gib(needed)} free in {self._cache.root}, but there is {_gib(free)}; "
+                "make room with: cloche prune",
+                needed_bytes=needed,
+                free_bytes=free,
+            )
+
+    def _over_bound(self) -> int:
+        images = sum(disk_bytes(stored.folder) for stored in self._cache.images())
+        return images + sum(self._rootfs_bytes().values()) - self._limits.max_bytes
+
+    def _rootfs_bytes(self) -> Mapping[str, int]:
+        return {stored.manifest.id: disk_bytes(stored.folder) for stored in self._cache.rootfs()}
+
+    def _evict(self, to_free: int, keep: str) -> None:
+        for digest in choose_evicted(
+            self._cache.cached_images(), self._rootfs_bytes(), to_free=to_free, keep=keep
+        ):
+            self._cache.remove_if_unused(digest)
+
+    def _uses(self) -> Sequence[CacheUse]:
+        images = self._cache.cached_images()
+        uses = [CacheUse("image", one.digest, one.size_bytes, one.used_at, one.in_use) for one in images]
+        for stored in self._cache.rootfs():
+            over = [one for one in images if one.rootfs == stored.manifest.id]
+            uses.append(
+                CacheUse(
+                    "rootfs",
+                    stored.manifest.id,
+                    disk_bytes(stored.folder),
+                    max((one.used_at for one in over), default=used_at(stored.folder)),
+                    in_use=any(one.in_use for one in over),
+                )
+            )
+        return sorted(uses, key=lambda use: use.used_at, reverse=True)
+
+    def _prune(self) -> int:
+        self._cache.sweep()
+        newest: set[str] = set()
+        freed = 0
+        for stored in self._cache.images():
+            if stored.manifest.recipe in newest:
+                freed += self._cache.remove_if_unused(stored.manifest.digest)
+            newest.add(stored.manifest.recipe)
+        return freed + self._cache.remove_unneeded_rootfs()
+
+
+def _as_image(stored: StoredImage) -> Image:
+    manifest = stored.manifest
+    return Image(
+        digest=manifest.digest,
+        recipe=manifest.recipe,
+        arch=manifest.arch,
+        agent_hash=manifest.agent_hash,
+        size_bytes=disk_bytes(stored.folder) + disk_bytes(stored.base.folder),
+        built_at=manifest.built_at,
+    )
+
+
+def _as_files(stored: StoredImage) -> ImageFiles:
+    return ImageFiles(
+        digest=stored.manifest.digest,
+        kernel=stored.base.kernel,
+        initrd=stored.initrd,
+        rootfs=stored.base.rootfs,
+        arch=stored.manifest.arch,
+        agent_hash=stored.manifest.agent_hash,
+    )
+
+
+def _gib(size: int) -> str:
+    return f"{size / _GIB:.1f} GiB"

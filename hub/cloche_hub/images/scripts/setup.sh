@@ -1,0 +1,8 @@
+# Runs before anything is downloaded, as root of the build's namespace: $1 is the empty root file system.
+# CLOCHE_WORK has the files written for this build.
+set -eu
+mkdir -p "$1/etc/dpkg/dpkg.cfg.d" "$1/etc/apt/apt.conf.d" "$1/etc/apt/auth.conf.d"
+cp "$CLOCHE_WORK/dpkg.cfg" "$1/etc/dpkg/dpkg.cfg.d/cloche"
+# How this host's apt reaches its mirrors; removed again by customize.sh.
+cp "$CLOCHE_WORK/apt.conf" "$1/etc/apt/apt.conf.d/00cloche-host"
+cp "$CLOCHE_WORK/auth.conf" "$1/etc/apt/auth.conf.d/00cloche-host.conf"
