@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol
 
 import msgpack
@@ -152,6 +152,16 @@ class Channel:
         """
         return await self._inbox.read(stream)
 
+    async def read_any(self, *streams: int) -> tuple[int, bytes] | None:
+        """The next bytes of whichever of these streams has some, and which; None once all have ended.
+
+        Cancelling loses nothing.
+
+        Raises:
+            CodedError: the channel failed before the streams ended.
+        """
+        return await self._inbox.read_any(streams)
+
     async def send_message(self, value: Any) -> None:
         """Sends one message on stream 0."""
         await self.write(MESSAGES, msgpack.packb(value, use_bin_type=True))
@@ -261,11 +271,20 @@ class _Inbox:
             await self._change()
 
     async def read(self, stream: int) -> bytes:
-        buffer = self._buffers[stream]
-        while not buffer:
-            if stream in self._ended or self._result is not None:
-                return b""
+        found = await self.read_any((stream,))
+        return b"" if found is None else found[1]
+
+    async def read_any(self, streams: Sequence[int]) -> tuple[int, bytes] | None:
+        while True:
+            for stream in streams:
+                if self._buffers[stream]:
+                    return stream, self._take(stream)
+            if self._result is not None or self._ended.issuperset(streams):
+                return None
             await self._change()
+
+    def _take(self, stream: int) -> bytes:
+        buffer = self._buffers[stream]
         data = buffer[0] if len(buffer) == 1 else b"".join(buffer)
         buffer.clear()
         self._channel.consume(stream, len(data))
