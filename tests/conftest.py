@@ -3,6 +3,7 @@
 Rules:
 - No test can reach the hub of the person who runs the tests: `CLOCHE_HOME` is a folder of this run. Images and
   templates are shared with everybody (`CLOCHE_CACHE`): they cost minutes, and building them twice proves nothing.
+- The images that the chosen tests need are built before the first test, with their progress on the terminal.
 - A process that outlives the run fails it, and is ended.
 """
 
@@ -17,6 +18,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from cloche_hub.ports import Image
+from cloche_wire.errors import CodedError
+from tests.support.images import FIXTURES, build_image, find_image
 
 _MACHINE_TEST_S = 180
 """Bound of a test that boots real machines, in software emulation on a busy host."""
@@ -37,6 +42,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("machine") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(_MACHINE_TEST_S))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Builds the images that the chosen tests need."""
+    if session.config.option.collectonly:
+        return
+    terminal = session.config.get_terminal_writer()
+    used = {name for item in session.items for name in getattr(item, "fixturenames", ())}
+    for recipe in (recipe for fixture, recipe in FIXTURES.items() if fixture in used):
+        try:
+            build_image(recipe, tell=terminal.line)
+        except CodedError as error:
+            pytest.exit(f"{error.message}\nTests without machines: pytest -m 'not machine'", returncode=1)
+
+
+@pytest.fixture(scope="session")
+def minimal_image() -> Image:
+    """The image of the recipe `minimal`."""
+    return find_image("minimal")
+
+
+@pytest.fixture(scope="session")
+def python_image() -> Image:
+    """The image of the recipe `python`."""
+    return find_image("python")
 
 
 @pytest.fixture(scope="session", autouse=True)

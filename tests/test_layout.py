@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +19,7 @@ import pytest
 import typer.main
 from pydantic_settings import BaseSettings
 
+from cloche_hub.domain.audit_events import AuditName
 from cloche_wire.errors import ERROR_CLASSES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,6 +59,13 @@ def _user_docs() -> str:
     )
 
 
+def _expect_nothing(missing: Iterable[str], what: str) -> None:
+    """Fails with one line for each of `missing`."""
+    lines = sorted(missing)
+    if lines:
+        pytest.fail("\n".join([f"{what}:", *(f"  {line}" for line in lines)]), pytrace=False)
+
+
 def _import_if_there(name: str) -> ModuleType | None:
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
@@ -69,17 +77,20 @@ def test_every_module_has_its_test_file_at_the_mirrored_place() -> None:
         place = ROOT / "tests" / tests / inside.with_name(f"test_{path.name}")
         if _from_root(path) not in _TESTED_ELSEWHERE and not place.exists():
             missing.append(f"{_from_root(path)} → {_from_root(place)}")
-    assert not missing, "modules without a test file:\n" + "\n".join(missing)
+    _expect_nothing(missing, "modules without a test file")
 
 
 def test_the_table_of_exceptions_names_only_modules_that_exist() -> None:
-    assert [path for path in _TESTED_ELSEWHERE if not (ROOT / path).is_file()] == []
+    _expect_nothing(
+        (path for path in _TESTED_ELSEWHERE if not (ROOT / path).is_file()), "exceptions that are gone"
+    )
 
 
 def test_every_folder_of_tests_is_a_package() -> None:
     # Two test files of one name would otherwise be one module to pytest and mypy.
     folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
-    assert sorted(_from_root(folder) for folder in folders if not (folder / "__init__.py").is_file()) == []
+    bare = (_from_root(folder) for folder in folders if not (folder / "__init__.py").is_file())
+    _expect_nothing(bare, "folders of tests without an __init__.py")
 
 
 def test_no_module_is_longer_than_it_may_be() -> None:
@@ -89,7 +100,7 @@ def test_no_module_is_longer_than_it_may_be() -> None:
         for path in sorted((ROOT / folder).rglob("*.py"))
     }
     long = [f"{path}: {count} lines" for path, count in lines.items() if count > _LONGEST_MODULE]
-    assert not long, f"modules of more than {_LONGEST_MODULE} lines:\n" + "\n".join(long)
+    _expect_nothing(long, f"modules of more than {_LONGEST_MODULE} lines")
 
 
 def test_every_module_says_what_it_is() -> None:
@@ -99,7 +110,7 @@ def test_every_module_says_what_it_is() -> None:
         for path in sorted((ROOT / folder).rglob("*.py"))
         if (text := path.read_text()).strip() and not re.match(r'(#!.*\n)?r?"""', text)
     ]
-    assert not silent, "modules without a docstring on top:\n" + "\n".join(silent)
+    _expect_nothing(silent, "modules without a docstring on top")
 
 
 def test_the_architecture_names_every_top_level_folder() -> None:
@@ -107,18 +118,21 @@ def test_the_architecture_names_every_top_level_folder() -> None:
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     folders = {path.split("/")[0] for path in listed if "/" in path and not path.startswith(".")}
     architecture = (ROOT / "ARCHITECTURE.md").read_text()
-    assert sorted(folder for folder in folders if f"| `{folder}/` |" not in architecture) == []
+    unnamed = (folder for folder in folders if f"| `{folder}/` |" not in architecture)
+    _expect_nothing(unnamed, "top-level folders that ARCHITECTURE.md does not name")
 
 
 def test_the_architecture_names_no_folder_that_is_not_there() -> None:
     named = re.findall(r"^\| `([\w-]+)/` \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
     assert named
-    assert [folder for folder in named if not (ROOT / folder).is_dir()] == []
+    absent = (folder for folder in named if not (ROOT / folder).is_dir())
+    _expect_nothing(absent, "folders in ARCHITECTURE.md that are not there")
 
 
 def test_the_protocol_names_every_error_code() -> None:
     spec = (ROOT / "wire/PROTOCOL.md").read_text()
-    assert sorted(code for code in ERROR_CLASSES if f"`{code}`" not in spec) == []
+    unnamed = (code for code in ERROR_CLASSES if f"`{code}`" not in spec)
+    _expect_nothing(unnamed, "error codes that wire/PROTOCOL.md does not name")
 
 
 def _settings_variables() -> list[str]:
@@ -143,7 +157,14 @@ def test_the_documents_name_every_setting() -> None:
     documents = _user_docs()
     variables = _settings_variables()
     assert variables
-    assert [name for name in variables if not re.search(rf"\b{name}\b", documents)] == []
+    unnamed = (name for name in variables if not re.search(rf"\b{name}\b", documents))
+    _expect_nothing(unnamed, "settings that README.md and docs/ do not name")
+
+
+def test_the_documents_name_every_audit_event() -> None:
+    documents = _user_docs() + (ROOT / "ARCHITECTURE.md").read_text()
+    unnamed = (name.value for name in AuditName if f"`{name.value}`" not in documents)
+    _expect_nothing(unnamed, "audit events that README.md, docs/ and ARCHITECTURE.md do not name")
 
 
 def _command_lines() -> list[str]:
@@ -168,5 +189,5 @@ def _command_lines() -> list[str]:
 
 def test_the_documents_name_every_command() -> None:
     documents = _user_docs()
-    commands = _command_lines()
-    assert [command for command in commands if not re.search(rf"{command}\b", documents)] == []
+    unnamed = (command for command in _command_lines() if not re.search(rf"{command}\b", documents))
+    _expect_nothing(unnamed, "commands that README.md and docs/ do not name")

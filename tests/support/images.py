@@ -1,0 +1,54 @@
+"""The images that tests on real machines run from: built once a host, in the cache that everybody shares.
+
+Rule: they are built before the first test and outside every test's bound, since a build takes minutes on a fresh host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from cloche_hub.images.images import ImageCache
+from cloche_hub.ports import Image, Progress
+from cloche_wire.rendezvous import locations
+
+FIXTURES = {"minimal_image": "minimal", "python_image": "python"}
+"""Each fixture that hands out an image, and the recipe of it."""
+
+
+def build_image(recipe: str, *, tell: Callable[[str], None]) -> Image:
+    """The current image of a recipe, built if there is none.
+
+    Args:
+        recipe: its name.
+        tell: called with one line when a part of the build begins.
+
+    Raises:
+        CodedError: as `ports.Images.build`.
+    """
+    told: set[str] = set()
+
+    def report(step: Progress) -> None:
+        if step.step not in told:
+            told.add(step.step)
+            tell(f"image {recipe}: {step.message}")
+
+    async def build() -> Image:
+        async with ImageCache(locations().cache) as images:
+            return await images.build(recipe, progress=report)
+
+    return asyncio.run(build())
+
+
+def find_image(recipe: str) -> Image:
+    """The current image of a recipe.
+
+    Raises:
+        RecipeNotBuilt: there is none.
+    """
+
+    async def find() -> Image:
+        async with ImageCache(locations().cache) as images:
+            return await images.find(recipe)
+
+    return asyncio.run(find())
