@@ -1,4 +1,4 @@
-"""What the services ask of the world outside: machines and images.
+"""What the services ask of the world outside: machines, images, guests, and what outlives the hub.
 
 Rule: services and everything above never touch a path, a pid or a socket of a machine. What crosses a port
 is a value that could cross a network (a link to a guest is the one exception: it *is* the network).
@@ -8,12 +8,19 @@ Rule: each port has one contract suite (tests/contract) that every implementatio
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
+from cloche_hub.domain.audit import Json
+from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.flavors import Flavor
+from cloche_hub.domain.identity import Identity
+from cloche_hub.domain.sandbox import Sandbox
+from cloche_wire.aio import Channel
+from cloche_wire.events import Greeted
 
 OnProgress = Callable[["Progress"], None]
 """Called with each step of a long work; must not block and must not raise."""
@@ -239,4 +246,87 @@ class Hypervisor(Protocol):
 
     async def prune(self) -> int:
         """Deletes templates no machine runs from and left-over machine files; returns the bytes freed."""
+        ...
+
+
+class Guest(Protocol):
+    """The agent inside one machine, as long as its link is kept up."""
+
+    async def run(self) -> None:
+        """Keeps the link up until it can be no more, then raises why (MachineFailed, RemoteProtocolError)."""
+        ...
+
+    async def greeting(self) -> Greeted:
+        """The agent's hello; waits for it within the link's bounds.
+
+        Raises:
+            LinkSilent: it did not come.
+        """
+        ...
+
+    async def become(self, identity: Identity) -> None:
+        """Makes a clone a machine of its own.
+
+        Raises:
+            CodedError: the agent refused, or does not answer.
+        """
+        ...
+
+    async def open_exec(self, params: dict[str, Any], *, window: int) -> Channel:
+        """An exec channel, just opened.
+
+        Raises:
+            LinkSilent: the guest does not answer.
+        """
+        ...
+
+    async def power_off(self) -> None:
+        """Asks the guest to power itself off; returns when it has answered or can't any more."""
+        ...
+
+
+ConnectGuest = Callable[[Machine], AbstractAsyncContextManager[Guest]]
+"""Links a machine's agent to the hub."""
+
+
+class Transaction(Protocol):
+    """Changes that become durable together or not at all; valid only inside the function given to `Store.write`."""
+
+    def insert_sandbox(self, sandbox: Sandbox) -> None:
+        """Adds a row.
+
+        Raises:
+            Conflict: its owner has a live sandbox of that name.
+        """
+        ...
+
+    def update_sandbox(self, sandbox: Sandbox) -> None:
+        """Replaces the row with the sandbox's id."""
+        ...
+
+    def append_audit(
+        self,
+        event: AuditName,
+        *,
+        actor: str,
+        sandbox: str | None = None,
+        detail: Mapping[str, Json] | None = None,
+    ) -> None:
+        """Adds an event to the end of the chain."""
+        ...
+
+
+class Store(Protocol):
+    """What outlives the hub."""
+
+    async def write(self, change: Callable[[Transaction], None]) -> None:
+        """Runs `change` in a transaction and returns when it is durable. Cancelling does not undo it.
+
+        Raises:
+            CodedError: what `change` raised, or NoSpace; nothing of it is kept.
+        """
+        ...
+
+    async def sandboxes(self, *, ended: bool = False) -> Sequence[Sandbox]:
+        """All live sandboxes, newest first; with `ended` also the removed ones."""
         ...

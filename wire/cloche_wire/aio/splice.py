@@ -8,7 +8,7 @@ what the joint holds is at most one window a stream.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from cloche_wire.aio.channel import Channel
 from cloche_wire.errors import Cancelled, CodedError
@@ -16,16 +16,19 @@ from cloche_wire.frames import Fields
 
 
 class _Joint:
-    """What both sides share: how it ended, and who wants to know on the way."""
+    """What both sides share: how far the end has come."""
 
-    def __init__(self, on_accepted: Callable[[Fields], None], on_finished: Callable[[Fields], None]) -> None:
-        self.over: asyncio.Future[Fields] = asyncio.get_running_loop().create_future()
-        self.result: Fields = {}
-        self.on_accepted, self.on_finished = on_accepted, on_finished
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.finished: asyncio.Future[Fields] = loop.create_future()
+        self.confirmed: asyncio.Future[None] = loop.create_future()
 
     def fail(self, error: CodedError) -> None:
-        if not self.over.done():
-            self.over.set_exception(error)
+        for step in (self.finished, self.confirmed):
+            if not step.done():
+                step.set_exception(error)
+                # Whoever waits for the other step first never looks at this one.
+                step.exception()
 
 
 class _Side:
@@ -36,7 +39,6 @@ class _Side:
         self._consumed: dict[int, int] = {}
 
     def accepted(self, info: Fields, window: int) -> None:
-        self._joint.on_accepted(info)
         try:
             self._other.accept(info, window=window)
         except CodedError as error:
@@ -56,18 +58,14 @@ class _Side:
         self._other.consume(stream, offset - already)
 
     def finished(self, result: Fields) -> None:
-        # Confirmed to the peer only when the other side has it: see `confirmed`.
-        self._joint.result = result
-        self._joint.on_finished(result)
-        try:
-            self._other.close(result)
-        except CodedError as error:
-            self._give_up(error)
+        # Passed on by `splice`; confirmed to the peer only when the other side has it.
+        if not self._joint.finished.done():
+            self._joint.finished.set_result(result)
 
     def confirmed(self) -> None:
         self._other.confirm()
-        if not self._joint.over.done():
-            self._joint.over.set_result(self._joint.result)
+        if not self._joint.confirmed.done():
+            self._joint.confirmed.set_result(None)
 
     def failed(self, error: CodedError) -> None:
         self._other.reset(error)
@@ -79,16 +77,8 @@ class _Side:
         self._joint.fail(error)
 
 
-def _ignore(_fields: Fields) -> None:
-    """For callers that only want the end."""
-
-
 async def splice(
-    front: Channel,
-    back: Channel,
-    *,
-    on_accepted: Callable[[Fields], None] = _ignore,
-    on_finished: Callable[[Fields], None] = _ignore,
+    front: Channel, back: Channel, *, before_close: Callable[[Fields], Awaitable[None]] | None = None
 ) -> Fields:
     """Joins a channel the peer has opened (`front`) with one just opened to somebody else (`back`).
 
@@ -97,8 +87,7 @@ async def splice(
     Args:
         front: offered, not yet accepted.
         back: opened with `window=front.window`.
-        on_accepted: told the info of the acceptance as it passes.
-        on_finished: told the result as it passes, which may be long before it arrives.
+        before_close: what must be done with the result before the front's peer learns it, such as recording it.
 
     Returns:
         The result, once it has arrived at the front's peer.
@@ -106,13 +95,22 @@ async def splice(
     Raises:
         CodedError: either side failed; the other has been reset with the same error.
     """
-    joint = _Joint(on_accepted, on_finished)
+    joint = _Joint()
     front.sink = _Side(joint, front, back)
     back.sink = _Side(joint, back, front)
     try:
-        return await joint.over
-    except asyncio.CancelledError:
-        error = Cancelled("the hub has given up this channel")
+        result = await joint.finished
+        if before_close is not None:
+            await before_close(result)
+        front.close(result)
+        await joint.confirmed
+    except CodedError as error:
         front.reset(error)
         back.reset(error)
         raise
+    except asyncio.CancelledError:
+        gone = Cancelled("the hub has given up this channel")
+        front.reset(gone)
+        back.reset(gone)
+        raise
+    return result
