@@ -1,0 +1,1 @@
+"""What `make` runs: set-up, the lock, the demo."""
