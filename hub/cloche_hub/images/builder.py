@@ -9,6 +9,7 @@ Rule: whoever runs it, with the same mirror, gets the same files: owners, times 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import shlex
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from cloche_hub.images.recipe import Recipe
     from cloche_hub.ports import OnProgress
 
-BUILDER_VERSION = 1
-"""Counts up whenever the same recipe gives another root file system; part of the cache's key."""
+_VERSION = 1
+"""Counts up when a change in this module gives another root file system; the scripts speak for themselves."""
 
 DISK_SIZE = "4G"
 """The size the guest sees; blocks nobody wrote cost nothing."""
@@ -53,6 +54,13 @@ _LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug", "i18n")
 # Releases in which /bin and friends become links into /usr only by a helping hand; later ones ship the links.
 _NEEDS_MERGED_USR = frozenset({"bullseye", "bookworm"})
 _PASSED_ON = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
+
+def builder_key() -> str:
+    """Changes whenever the same recipe would give another root file system; part of the cache's key."""
+    scripts = [path.read_text() for path in sorted(_SCRIPTS.glob("*.sh"))]
+    parts = [_VERSION, DISK_SIZE, _LEFT_OUT, INITRD_MODULES, ROOTFS_MODULES, scripts]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +138,19 @@ def image_json(recipe: Recipe) -> str:
     )
 
 
-def missing_tools(which: Callable[..., str | None] = shutil.which) -> list[str]:
-    """The Debian packages a build needs and this host lacks."""
+def missing_packages(which: Callable[..., str | None] = shutil.which) -> list[str]:
+    """The Debian packages a build needs and this host lacks; for `cloche doctor` too.
+
+    Args:
+        which: as `shutil.which`.
+    """
     search = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     programs = {
         "mmdebstrap": "mmdebstrap",
+        "busybox": "busybox-static",
         "mke2fs": "e2fsprogs",
+        "debugfs": "e2fsprogs",
+        "mount": "mount",
         "setpriv": "util-linux",
         "unshare": "util-linux",
         "dpkg-deb": "dpkg",
@@ -161,8 +176,10 @@ class RootfsBuilder:
             Unsupported: this user may not build here; the message says what to install or set up.
         """
         root = os.geteuid() == 0
-        if tools := missing_tools():
-            raise Unsupported(f"building an image needs: apt-get install {' '.join(tools)}", packages=tools)
+        if packages := missing_packages():
+            raise Unsupported(
+                f"building an image needs: apt-get install {' '.join(packages)}", packages=packages
+            )
         host_apt = self._host_apt if self._host_apt is not None else await asyncio.to_thread(read_host_apt)
         sources = choose_sources(host_apt.sources, recipe.suite)
         follow = BuildProgress()

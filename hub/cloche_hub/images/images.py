@@ -9,10 +9,11 @@ Rule: an image is current if its recipe, its architecture, the initrd's script a
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,9 +24,9 @@ from cloche_hub.domain.image_files import ImageFiles
 from cloche_hub.errors import BuildFailed, NoSpace, RecipeNotBuilt
 from cloche_hub.images.agent_bundle import AgentBundle, bundle_agent
 from cloche_hub.images.arches import Arch, host_arch
-from cloche_hub.images.builder import BUILDER_VERSION, Rootfs, RootfsBuilder, remove_build_tree
-from cloche_hub.images.cache import Cache, StoredImage, StoredRootfs, disk_bytes, used_at
-from cloche_hub.images.eviction import choose_evicted
+from cloche_hub.images.builder import Rootfs, RootfsBuilder, builder_key, remove_build_tree
+from cloche_hub.images.cache import Cache, StoredImage, StoredRootfs, disk_bytes
+from cloche_hub.images.housekeeping import CacheLimits, Housekeeping
 from cloche_hub.images.initrd import INIT_TEMPLATE, check_busybox, make_initrd
 from cloche_hub.images.keys import hash_file, image_digest, initrd_key, recipe_key, rootfs_id
 from cloche_hub.images.locks import FileLock
@@ -39,19 +40,8 @@ from cloche_hub.ports import CacheUse, Image, Progress
 if TYPE_CHECKING:
     from cloche_hub.ports import OnProgress
 
-_GIB = 1 << 30
 
-
-@dataclass(frozen=True, slots=True)
-class CacheLimits:
-    """Bounds of the cache; every one a constructor argument so that tests reach it."""
-
-    max_bytes: int = 16 * _GIB
-    """What images and root file systems may use together; one in use is never removed for it."""
-    build_bytes: int = 3 * _GIB // 2
-    """Free space a build of a root file system needs at its fullest moment."""
-    initrd_bytes: int = 64 << 20
-    """Free space an initrd needs."""
+_DISK_FULL = "No space left on device"
 
 
 class BuildsRootfs(Protocol):
@@ -106,7 +96,7 @@ class ImageCache:
         self._cache = Cache(root, remove_tree=remove_build_tree)
         self._folders = recipe_folders() if recipes is None else tuple(recipes)
         self._arch = arch or host_arch()
-        self._limits = limits or CacheLimits()
+        self._room = Housekeeping(self._cache, limits or CacheLimits())
         self._builder = builder or RootfsBuilder(self._arch)
         self._bundle_agent = agent
         self._busybox = busybox
@@ -184,11 +174,11 @@ class ImageCache:
 
     async def uses(self) -> Sequence[CacheUse]:
         """What images and root file systems use on disk, newest first."""
-        return await asyncio.to_thread(self._uses)
+        return await asyncio.to_thread(self._room.uses)
 
     async def prune(self) -> int:
         """Removes every image nobody holds that is not the newest of its recipe; returns the bytes freed."""
-        return await asyncio.to_thread(self._prune)
+        return await asyncio.to_thread(self._room.prune)
 
     # Deciding
 
@@ -196,7 +186,7 @@ class ImageCache:
         recipe = load_recipe(name, self._folders)
         agent = self._bundle_agent()
         key = recipe_key(
-            recipe, arch=self._arch.name, files=files_digest(recipe.files), builder_version=BUILDER_VERSION
+            recipe, arch=self._arch.name, files=files_digest(recipe.files), builder=builder_key()
         )
         return _Wanted(recipe, key, initrd_key(init_template=INIT_TEMPLATE, agent_hash=agent.sha256), agent)
 
@@ -231,7 +221,7 @@ class ImageCache:
                 return stored
             base = None if rebuild else await asyncio.to_thread(self._current_rootfs, wanted)
             stored = await self._image_over(base, wanted, report)
-        await asyncio.to_thread(self._evict, self._over_bound(), stored.manifest.digest)
+        await asyncio.to_thread(self._room.keep_bound, keep=stored.manifest.digest)
         return stored
 
     async def _image_over(
@@ -242,8 +232,8 @@ class ImageCache:
                 if base.rootfs.is_file():
                     progress(Progress("initrd", "packing the agent", 0.9))
                     return await self._add_initrd(base, wanted)
-        await asyncio.to_thread(self._require_space, wanted.recipe.name, self._limits.build_bytes)
-        with self._cache.work_folder() as work:
+        await asyncio.to_thread(self._room.require_build_space, wanted.recipe.name)
+        async with self._work_folder() as work:
             built = await self._run_builder(wanted.recipe, work, progress)
             base = await asyncio.to_thread(self._store_rootfs, wanted, built, work)
             return await self._add_initrd(base, wanted)
@@ -255,9 +245,24 @@ class ImageCache:
             log = self._cache.log_path(recipe.name)
             if (work / "build.log").is_file():
                 shutil.copyfile(work / "build.log", log)
-            raise BuildFailed(
-                f"building {recipe.name} failed: {error.message}\nThe whole log: {log}"
+            failed = NoSpace if _DISK_FULL in error.message else BuildFailed
+            raise failed(f"building {recipe.name} failed: {error.message}\nThe whole log: {log}") from None
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise NoSpace(
+                f"building {recipe.name} failed: {_DISK_FULL}; make room with: cloche prune"
             ) from None
+
+    @asynccontextmanager
+    async def _work_folder(self) -> AsyncIterator[Path]:
+        folder = self._cache.work_folder()
+        path = await asyncio.to_thread(folder.__enter__)
+        try:
+            yield path
+        finally:
+            # In a thread, since it may be thousands of files; shielded, since whoever cancels twice wants it gone too.
+            await asyncio.shield(asyncio.to_thread(folder.__exit__, None, None, None))
 
     def _store_rootfs(self, wanted: _Wanted, built: Rootfs, work: Path) -> StoredRootfs:
         content = [hash_file(path) for path in (built.rootfs, built.kernel, *built.modules)]
@@ -283,7 +288,7 @@ class ImageCache:
             )
 
     async def _add_initrd(self, base: StoredRootfs, wanted: _Wanted) -> StoredImage:
-        await asyncio.to_thread(self._require_space, wanted.recipe.name, self._limits.initrd_bytes)
+        await asyncio.to_thread(self._room.require_initrd_space, wanted.recipe.name)
         return await asyncio.to_thread(self._store_image, base, wanted)
 
     def _store_image(self, base: StoredRootfs, wanted: _Wanted) -> StoredImage:
@@ -317,60 +322,6 @@ class ImageCache:
         check_busybox(data, elf_machine=self._arch.elf_machine, where=str(self._busybox))
         return data
 
-    # Room
-
-    def _require_space(self, recipe: str, needed: int) -> None:
-        missing = needed - self._cache.free_bytes()
-        if missing > 0:
-            self._evict(missing, "")
-        free = self._cache.free_bytes()
-        if free < needed:
-            raise NoSpace(
-                f"building {recipe} needs {_gib(needed)} free in {self._cache.root}, but there is {_gib(free)}; "
-                "make room with: cloche prune",
-                needed_bytes=needed,
-                free_bytes=free,
-            )
-
-    def _over_bound(self) -> int:
-        images = sum(disk_bytes(stored.folder) for stored in self._cache.images())
-        return images + sum(self._rootfs_bytes().values()) - self._limits.max_bytes
-
-    def _rootfs_bytes(self) -> Mapping[str, int]:
-        return {stored.manifest.id: disk_bytes(stored.folder) for stored in self._cache.rootfs()}
-
-    def _evict(self, to_free: int, keep: str) -> None:
-        for digest in choose_evicted(
-            self._cache.cached_images(), self._rootfs_bytes(), to_free=to_free, keep=keep
-        ):
-            self._cache.remove_if_unused(digest)
-
-    def _uses(self) -> Sequence[CacheUse]:
-        images = self._cache.cached_images()
-        uses = [CacheUse("image", one.digest, one.size_bytes, one.used_at, one.in_use) for one in images]
-        for stored in self._cache.rootfs():
-            over = [one for one in images if one.rootfs == stored.manifest.id]
-            uses.append(
-                CacheUse(
-                    "rootfs",
-                    stored.manifest.id,
-                    disk_bytes(stored.folder),
-                    max((one.used_at for one in over), default=used_at(stored.folder)),
-                    in_use=any(one.in_use for one in over),
-                )
-            )
-        return sorted(uses, key=lambda use: use.used_at, reverse=True)
-
-    def _prune(self) -> int:
-        self._cache.sweep()
-        newest: set[str] = set()
-        freed = 0
-        for stored in self._cache.images():
-            if stored.manifest.recipe in newest:
-                freed += self._cache.remove_if_unused(stored.manifest.digest)
-            newest.add(stored.manifest.recipe)
-        return freed + self._cache.remove_unneeded_rootfs()
-
 
 def _as_image(stored: StoredImage) -> Image:
     manifest = stored.manifest
@@ -393,7 +344,3 @@ def _as_files(stored: StoredImage) -> ImageFiles:
         arch=stored.manifest.arch,
         agent_hash=stored.manifest.agent_hash,
     )
-
-
-def _gib(size: int) -> str:
-    return f"{size / _GIB:.1f} GiB"

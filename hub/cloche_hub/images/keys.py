@@ -28,18 +28,18 @@ def is_digest(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def recipe_key(recipe: Recipe, *, arch: str, files: str, builder_version: int) -> str:
+def recipe_key(recipe: Recipe, *, arch: str, files: str, builder: str) -> str:
     """What a root file system is found by.
 
     Args:
         recipe: its description and its place do not count.
         arch: as `uname -m` says it.
         files: the hash of its files folder.
-        builder_version: of the builder that would build it.
+        builder: the key of the builder that would build it.
     """
     parts = {
         "arch": arch,
-        "builder": builder_version,
+        "builder": builder,
         "env": dict(recipe.env),
         "files": files,
         "name": recipe.name,

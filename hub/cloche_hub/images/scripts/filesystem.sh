@@ -13,4 +13,16 @@ export E2FSPROGS_FAKE_TIME="$2" SOURCE_DATE_EPOCH="$2"
 mke2fs -q -F -t ext4 -b 4096 -m 0 -J size=16 -L cloche -U "$3" \
     -E "hash_seed=$3,lazy_itable_init=0,assume_storage_prezeroed=1,root_owner=0:0" \
     -d "$root" "$CLOCHE_WORK/rootfs.ext4" "$1"
+
+# mke2fs copies the times of reading and of change, which nobody can set on the host: they are set in the file.
+# Inodes are given out in order, so the used ones are 2 (the root) and 11 up to their number.
+used=$(dumpe2fs -h "$CLOCHE_WORK/rootfs.ext4" 2>/dev/null |
+    awk -F: '/^Inode count/ { count = $2 } /^Free inodes/ { free = $2 } END { print count - free }')
+for inode in 2 $(seq 11 "$used"); do
+    for time in atime ctime; do
+        printf 'set_inode_field <%s> %s @%s\nset_inode_field <%s> %s_extra 0\n' "$inode" "$time" "$2" "$inode" "$time"
+    done
+done >"$CLOCHE_WORK/times"
+debugfs -w -f "$CLOCHE_WORK/times" "$CLOCHE_WORK/rootfs.ext4" >/dev/null
+
 rm -rf "$root"
