@@ -158,6 +158,10 @@ class Cache:
 
     # Holding
 
+    def hold_rootfs(self, name: str) -> FileLock:
+        """Keeps a root file system, there or about to be, from being removed until the lock is closed."""
+        return FileLock.take_briefly(self.lock_path(f"rootfs-{name}"), shared=True)
+
     def hold(self, digest: str) -> FileLock:
         """Keeps an image from being removed until the lock is closed, and marks it as used now.
 
@@ -212,14 +216,12 @@ class Cache:
             locked = [(folder, FileLock.try_take(folder)) for folder in _folders(self._root / "tmp")]
         for folder, lock in locked:
             if lock is not None:
-                with lock:
+                # What can not be removed now is tried again by the next build.
+                with lock, suppress(OSError):
                     self._remove_tree(folder)
 
     def publish_rootfs(self, work: Path, manifest: RootfsManifest) -> StoredRootfs:
-        """Makes a finished work folder a root file system of the cache.
-
-        It keeps the work folder's lock until that is given back: until then it stays without an image too.
-        """
+        """Makes a finished work folder a root file system of the cache; hold it until it has an image."""
         folder = self._publish(work, self._root / "rootfs" / manifest.id, write_manifest(manifest))
         return StoredRootfs(manifest, folder)
 
@@ -230,7 +232,7 @@ class Cache:
 
     def _publish(self, work: Path, target: Path, manifest: str) -> Path:
         (work / _MANIFEST).write_text(manifest)
-        sync_tree(work)
+        _finish_tree(work)
         with self._briefly_alone():
             if (target / _MANIFEST).is_file():
                 # The same content is there already: its files, which may be in use, stay; the date is new.
@@ -267,15 +269,14 @@ class Cache:
             return 0
 
     def remove_unneeded_rootfs(self) -> int:
-        """Deletes root file systems without an image; returns the bytes freed.
-
-        One whose image is being made is locked by its maker and stays.
-        """
+        """Deletes root file systems without an image that nobody holds; returns the bytes freed."""
         doomed = []
         with self._briefly_alone():
             needed = {stored.manifest.rootfs for stored in self.images()}
             for folder in _folders(self._root / "rootfs"):
-                lock = None if folder.name in needed else FileLock.try_take(folder)
+                if folder.name in needed:
+                    continue
+                lock = FileLock.try_take(self.lock_path(f"rootfs-{folder.name}"))
                 if lock is not None:
                     with lock:
                         doomed.append(self._doom(folder))
@@ -312,11 +313,13 @@ def disk_bytes(folder: Path) -> int:
     return total
 
 
-def sync_tree(folder: Path) -> None:
-    """Waits until everything in a folder is on the disk."""
+def _finish_tree(folder: Path) -> None:
+    """Lets every user read what is in a folder, whatever the umask, and waits until it is on the disk."""
     for parent, _, names in os.walk(folder):
         for name in names:
+            Path(parent, name).chmod(0o644)
             _sync(Path(parent, name))
+        Path(parent).chmod(0o755)
         _sync(Path(parent))
 
 

@@ -53,6 +53,7 @@ async def run_command(
             stderr=asyncio.subprocess.STDOUT,
             env=dict(env),
             start_new_session=True,
+            umask=0o022,
         )
     except OSError as error:
         raise BuildFailed(f"{argv[0]} could not be started: {error.strerror}") from None

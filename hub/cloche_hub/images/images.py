@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import functools
 import hashlib
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -98,7 +99,9 @@ class ImageCache:
         self._arch = arch or host_arch()
         self._room = Housekeeping(self._cache, limits or CacheLimits())
         self._builder = builder or RootfsBuilder(self._arch)
-        self._bundle_agent = agent
+        # Once: the agent is part of the running version, and `find` is on the way of every new sandbox.
+        self._agent = functools.cache(agent)
+        self._builder_key = functools.cache(builder_key)
         self._busybox = busybox
         self._group = asyncio.TaskGroup()
         self._work: SharedWork[StoredImage] | None = None
@@ -184,9 +187,9 @@ class ImageCache:
 
     def _wanted(self, name: str) -> _Wanted:
         recipe = load_recipe(name, self._folders)
-        agent = self._bundle_agent()
+        agent = self._agent()
         key = recipe_key(
-            recipe, arch=self._arch.name, files=files_digest(recipe.files), builder=builder_key()
+            recipe, arch=self._arch.name, files=files_digest(recipe.files), builder=self._builder_key()
         )
         return _Wanted(recipe, key, initrd_key(init_template=INIT_TEMPLATE, agent_hash=agent.sha256), agent)
 
@@ -228,15 +231,19 @@ class ImageCache:
         self, base: StoredRootfs | None, wanted: _Wanted, progress: OnProgress
     ) -> StoredImage:
         if base is not None:
-            with FileLock.take_briefly(base.folder, shared=True):
+            with self._cache.hold_rootfs(base.manifest.id):
+                # Only now can it not go away any more.
                 if base.rootfs.is_file():
                     progress(Progress("initrd", "packing the agent", 0.9))
                     return await self._add_initrd(base, wanted)
         await asyncio.to_thread(self._room.require_build_space, wanted.recipe.name)
         async with self._work_folder() as work:
             built = await self._run_builder(wanted.recipe, work, progress)
-            base = await asyncio.to_thread(self._store_rootfs, wanted, built, work)
-            return await self._add_initrd(base, wanted)
+            content = await asyncio.to_thread(_hash_files, built)
+            name = rootfs_id(recipe=wanted.key, content=content)
+            with self._cache.hold_rootfs(name):
+                base = await asyncio.to_thread(self._store_rootfs, wanted, name, built, work)
+                return await self._add_initrd(base, wanted)
 
     async def _run_builder(self, recipe: Recipe, work: Path, progress: OnProgress) -> Rootfs:
         try:
@@ -264,8 +271,7 @@ class ImageCache:
             # In a thread, since it may be thousands of files; shielded, since whoever cancels twice wants it gone too.
             await asyncio.shield(asyncio.to_thread(folder.__exit__, None, None, None))
 
-    def _store_rootfs(self, wanted: _Wanted, built: Rootfs, work: Path) -> StoredRootfs:
-        content = [hash_file(path) for path in (built.rootfs, built.kernel, *built.modules)]
+    def _store_rootfs(self, wanted: _Wanted, name: str, built: Rootfs, work: Path) -> StoredRootfs:
         with self._cache.work_folder() as clean:
             built.rootfs.rename(clean / "rootfs.ext4")
             built.kernel.rename(clean / "vmlinuz")
@@ -277,7 +283,7 @@ class ImageCache:
             return self._cache.publish_rootfs(
                 clean,
                 RootfsManifest(
-                    id=rootfs_id(recipe=wanted.key, content=content),
+                    id=name,
                     recipe=wanted.recipe.name,
                     recipe_key=wanted.key,
                     arch=self._arch.name,
@@ -321,6 +327,10 @@ class ImageCache:
             ) from None
         check_busybox(data, elf_machine=self._arch.elf_machine, where=str(self._busybox))
         return data
+
+
+def _hash_files(built: Rootfs) -> Sequence[str]:
+    return [hash_file(path) for path in (built.rootfs, built.kernel, *built.modules)]
 
 
 def _as_image(stored: StoredImage) -> Image:
