@@ -86,4 +86,8 @@ class HomeInUse(HubError):
 
 
 class StoreFailed(HubError):
-    """The database could not be opened, read or written; nothing of the change it was for has happened."""
+    """The database could not be opened, read or written.
+
+    A change that failed so has not happened, except after an I/O error of the disk: then nobody knows before the next
+    start.
+    """

@@ -8,17 +8,18 @@ Rule: each port has one contract suite (tests/contract) that every implementatio
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from cloche_hub.domain.audit import Json
+from cloche_hub.domain.audit import AuditEvent, Head, Json, Verified
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.flavors import Flavor
 from cloche_hub.domain.identity import Identity
 from cloche_hub.domain.sandbox import Sandbox
+from cloche_hub.domain.tokens import Token
 from cloche_wire.aio import Channel
 from cloche_wire.events import Greeted
 
@@ -101,6 +102,14 @@ class Images(Protocol):
             NotFound: no such image.
             WrongState: a machine still runs from it.
         """
+        ...
+
+    async def uses(self) -> Sequence[CacheUse]:
+        """What images hold on disk, for `cloche df`."""
+        ...
+
+    async def prune(self) -> int:
+        """Deletes what no recipe needs any more; returns the bytes freed."""
         ...
 
 
@@ -304,6 +313,10 @@ class Transaction(Protocol):
         """Replaces the row with the sandbox's id."""
         ...
 
+    def insert_token(self, token: Token) -> None:
+        """Adds a token."""
+        ...
+
     def append_audit(
         self,
         event: AuditName,
@@ -311,7 +324,7 @@ class Transaction(Protocol):
         actor: str,
         sandbox: str | None = None,
         detail: Mapping[str, Json] | None = None,
-    ) -> None:
+    ) -> AuditEvent:
         """Adds an event to the end of the chain."""
         ...
 
@@ -319,14 +332,60 @@ class Transaction(Protocol):
 class Store(Protocol):
     """What outlives the hub."""
 
-    async def write(self, change: Callable[[Transaction], None]) -> None:
-        """Runs `change` in a transaction and returns when it is durable. Cancelling does not undo it.
+    async def write(self, change: Callable[[Transaction], object]) -> object:
+        """Runs `change` in a transaction and returns what it returned, once that is durable. Cancelling does not undo it.
 
         Raises:
             CodedError: what `change` raised, or NoSpace; nothing of it is kept.
         """
         ...
 
-    async def sandboxes(self, *, ended: bool = False) -> Sequence[Sandbox]:
-        """All live sandboxes, newest first; with `ended` also the removed ones."""
+    async def sandboxes(self, *, ended: bool = False, owner: str | None = None) -> Sequence[Sandbox]:
+        """All live sandboxes, newest first; with `ended` also the newest of the removed ones.
+
+        Args:
+            ended: removed ones too.
+            owner: this owner's only; None: everybody's.
+        """
+        ...
+
+    async def find_sandbox(self, reference: str, *, caller: str, owner: str | None = None) -> Sandbox:
+        """The sandbox a reference means; removed ones by their id.
+
+        Raises:
+            BadRequest, NotFound: several are meant, or none.
+        """
+        ...
+
+    async def token(self, token_id: str) -> Token | None:
+        """The token with this id, revoked or not; None if there is none."""
+        ...
+
+
+class AuditLog(Protocol):
+    """What is committed of the audit chain."""
+
+    @property
+    def head(self) -> Head:
+        """Where the chain ends now."""
+        ...
+
+    async def tail(self, *, limit: int, sandbox: str | None = None) -> Sequence[AuditEvent]:
+        """The newest events, oldest of them first."""
+        ...
+
+    def follow(self, *, after: int, sandbox: str | None = None) -> AsyncGenerator[AuditEvent]:
+        """Every event after a number, each as soon as it is committed; never ends.
+
+        Raises:
+            ShuttingDown: the store is being closed.
+        """
+        ...
+
+    async def verify(self) -> Verified:
+        """Verifies the whole chain.
+
+        Raises:
+            AuditBroken: names the first bad event.
+        """
         ...

@@ -62,9 +62,6 @@ class UidRange:
     first: int
     last: int
 
-    def __str__(self) -> str:
-        return f"{self.first}-{self.last}"
-
 
 def _split(value: object) -> object:
     # The environment and the command line hold a list as one text with commas.

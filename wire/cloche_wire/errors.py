@@ -13,6 +13,8 @@ Rule: a class exists only where a caller would handle it differently. A message 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 
@@ -179,3 +181,15 @@ def error_from_code(code: str, message: str, details: dict[str, Any] | None = No
     if cls is None:
         return InternalError(f"{message} (unknown error code {code[:40]!r})", **named)
     return cls(message, **named)
+
+
+@contextmanager
+def ungrouped() -> Iterator[None]:
+    """Turns a task group's bundle of errors into the first of them: the others are what its end did to neighbours."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None

@@ -15,6 +15,9 @@ from cloche_hub.ports import Guest, Machine
 from cloche_hub.services.clock import Clock
 from cloche_wire.errors import WireError
 
+HUB = "hub"
+"""The actor of what the hub does by itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:

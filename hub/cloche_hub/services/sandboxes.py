@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -30,9 +30,9 @@ from cloche_hub.errors import (
     BuildFailed,
     CodedError,
     Conflict,
+    HubError,
     InternalError,
     MachineFailed,
-    RecipeNotBuilt,
     ShuttingDown,
     TooLarge,
 )
@@ -41,7 +41,6 @@ from cloche_hub.ports import (
     Guest,
     Hypervisor,
     Image,
-    Images,
     Machine,
     MachineSpec,
     OnProgress,
@@ -49,12 +48,20 @@ from cloche_hub.ports import (
     Transaction,
 )
 from cloche_hub.services.clock import Clock
-from cloche_hub.services.held import Ending, Held, ask_to_end, begin_removal, milliseconds, reason_of, timed
+from cloche_hub.services.held import (
+    HUB,
+    Ending,
+    Held,
+    ask_to_end,
+    begin_removal,
+    milliseconds,
+    reason_of,
+    timed,
+)
+from cloche_hub.services.images import ImageService
 
 _log = structlog.get_logger(__name__)
 
-HUB = "hub"
-"""The actor of what the hub does by itself."""
 _NAME_TRIES = 3
 _STOP_GRACE_S = 5.0
 _KEPT_BOOT_LOG = 64 << 10
@@ -65,7 +72,8 @@ class Sandboxes:
 
     Args:
         store: what outlives the hub.
-        images, hypervisor, connect_guest: the ports to the machines.
+        images: finds or builds what machines start from.
+        hypervisor, connect_guest: the ports to the machines.
         max_sandboxes: how many may be live at once.
         clock: now.
     """
@@ -73,7 +81,7 @@ class Sandboxes:
     def __init__(
         self,
         store: Store,
-        images: Images,
+        images: ImageService,
         hypervisor: Hypervisor,
         connect_guest: ConnectGuest,
         *,
@@ -142,6 +150,25 @@ class Sandboxes:
         """The sandboxes that are not removed, newest first."""
         seen = [held.sandbox for held in self._held.values() if owner in (None, held.sandbox.owner)]
         return sorted(seen, key=lambda sandbox: sandbox.created_at, reverse=True)
+
+    async def every(self, *, owner: str | None) -> Sequence[Sandbox]:
+        """Live sandboxes and the newest of the removed ones, newest first."""
+        removed = [
+            row for row in await self._store.sandboxes(ended=True, owner=owner) if row.id not in self._held
+        ]
+        return sorted(
+            [*self.live(owner=owner), *removed], key=lambda sandbox: sandbox.created_at, reverse=True
+        )
+
+    async def find_ever(self, reference: str, *, owner: str | None, caller: str) -> Sandbox:
+        """The sandbox meant, also one that is removed.
+
+        Raises:
+            NotFound, BadRequest: none is meant, or several.
+        """
+        found = await self._store.find_sandbox(reference, caller=caller, owner=owner)
+        held = self._held.get(found.id)
+        return found if held is None else held.sandbox
 
     async def remove(self, sandbox_id: str, *, actor: str) -> Sandbox:
         """Ends a sandbox's machine and deletes its disk; returns its last state. Removing it twice is once.
@@ -234,7 +261,7 @@ class Sandboxes:
     async def _live(self, held: Held, request: CreateRequest, actor: str, progress: OnProgress) -> CodedError:
         """Makes the machine and keeps it; returns why that ended."""
         try:
-            image = await self._prepare(held, request, progress)
+            image = await self._prepare(held, request, actor, progress)
             with timed(held, "clone"):
                 held.machine = await self._hypervisor.start(
                     MachineSpec(held.sandbox.id, image.digest, request.flavor)
@@ -248,14 +275,11 @@ class Sandboxes:
             return InternalError("a defect in the hub; its log has the cause")
         raise AssertionError("keeping a machine ends with an error")
 
-    async def _prepare(self, held: Held, request: CreateRequest, progress: OnProgress) -> Image:
+    async def _prepare(self, held: Held, request: CreateRequest, actor: str, progress: OnProgress) -> Image:
         with timed(held, "image"):
-            try:
-                image = await self._images.find(request.recipe)
-            except RecipeNotBuilt:
-                if not request.build:
-                    raise
-                image = await self._images.build(request.recipe, progress=progress)
+            image = await self._images.find_or_build(
+                request.recipe, build=request.build, actor=actor, progress=progress
+            )
         held.sandbox = replace(held.sandbox, image=image.digest)
         with timed(held, "template"):
             await self._hypervisor.prepare(image.digest, request.flavor, progress=progress)
@@ -321,7 +345,7 @@ class Sandboxes:
         held.sandbox = sandbox
         try:
             await self._store.write(_updating(sandbox, event, actor, detail))
-        except CodedError as error:
+        except (CodedError, HubError) as error:
             _log.error("ending_not_recorded", sandbox=sandbox.id, event_name=str(event), reason=str(error))
 
     # After a killed hub.
@@ -350,7 +374,7 @@ class Sandboxes:
 _LEASE_OVER = "its lease ran out"
 
 
-def _inserting(sandbox: Sandbox, actor: str, detail: dict[str, Json]) -> Callable[[Transaction], None]:
+def _inserting(sandbox: Sandbox, actor: str, detail: dict[str, Json]) -> Callable[[Transaction], object]:
     def change(transaction: Transaction) -> None:
         transaction.insert_sandbox(sandbox)
         transaction.append_audit(AuditName.SANDBOX_CREATED, actor=actor, sandbox=sandbox.id, detail=detail)
@@ -360,7 +384,7 @@ def _inserting(sandbox: Sandbox, actor: str, detail: dict[str, Json]) -> Callabl
 
 def _updating(
     sandbox: Sandbox, event: AuditName, actor: str, detail: dict[str, Json]
-) -> Callable[[Transaction], None]:
+) -> Callable[[Transaction], object]:
     def change(transaction: Transaction) -> None:
         transaction.update_sandbox(sandbox)
         transaction.append_audit(event, actor=actor, sandbox=sandbox.id, detail=detail)
@@ -368,7 +392,7 @@ def _updating(
     return change
 
 
-def _noting(event: AuditName, sandbox_id: str, detail: dict[str, Json]) -> Callable[[Transaction], None]:
+def _noting(event: AuditName, sandbox_id: str, detail: dict[str, Json]) -> Callable[[Transaction], object]:
     return lambda transaction: transaction.append_audit(event, actor=HUB, sandbox=sandbox_id, detail=detail)
 
 

@@ -108,7 +108,7 @@ async def splice(
         front.reset(error)
         back.reset(error)
         raise
-    except asyncio.CancelledError:
+    except BaseException:
         gone = Cancelled("the hub has given up this channel")
         front.reset(gone)
         back.reset(gone)

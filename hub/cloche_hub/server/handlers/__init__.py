@@ -1,1 +1,53 @@
+"""What each request does: one small function a kind, and the table that names them all.
 
+A handler parses the parameters, checks who may, calls a service and closes the channel with plain values.
+Rule: whoever may not see a sandbox is told that it does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from cloche_hub.domain.tokens import Token, require
+from cloche_hub.errors import Unsupported
+from cloche_hub.server.handlers import audit, disk, execs, hub, images, sandboxes
+from cloche_hub.server.handlers.context import Handler, Services
+from cloche_wire.aio import Channel
+
+HANDLERS: Mapping[str, Handler] = MappingProxyType(
+    {
+        "hub.status": hub.status,
+        "hub.stop": hub.stop,
+        "sandbox.create": sandboxes.create,
+        "sandbox.list": sandboxes.list_,
+        "sandbox.show": sandboxes.show,
+        "sandbox.remove": sandboxes.remove,
+        "sandbox.boot_log": sandboxes.boot_log,
+        "exec": execs.exec_,
+        "image.build": images.build,
+        "image.list": images.list_,
+        "image.remove": images.remove,
+        "disk.usage": disk.usage,
+        "disk.prune": disk.prune,
+        "audit.tail": audit.tail,
+        "audit.verify": audit.verify,
+    }
+)
+"""Kind → handler. Each kind is also in `tokens.POWERS`."""
+
+
+async def serve(services: Services, channel: Channel, token: Token) -> None:
+    """Serves one channel a client has opened.
+
+    Raises:
+        Unsupported: there is no such request.
+        Forbidden: the token's scope does not allow it.
+    """
+    handler = HANDLERS.get(channel.kind)
+    if handler is None:
+        raise Unsupported(
+            f"this hub ({services.version}) knows no request {channel.kind[:60]!r}; is the client newer?"
+        )
+    require(token, channel.kind)
+    await handler(services, token, channel)

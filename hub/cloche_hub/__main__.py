@@ -1,0 +1,122 @@
+"""The hub's own command line: `python -m cloche_hub serve|doctor|verify`. People use `cloche`, which starts this.
+
+Rule: standard output is for answers, standard error for the log; an error is one line and exit status 125.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from cloche_hub.errors import CodedError, HubError
+from cloche_wire.errors import ungrouped
+
+FAILED = 125
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command; returns the exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        status: int = arguments.command(arguments)
+    except (HubError, CodedError) as error:
+        _tell_parent(getattr(arguments, "ready_fd", None), {"error": str(error)})
+        sys.stderr.write(f"cloche hub: {error}\n")
+        return FAILED
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m cloche_hub", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    serve = commands.add_parser("serve", help="serve clients until stopped")
+    serve.add_argument("--listen", metavar="HOST:PORT", help="also listen on TCP (commas between several)")
+    serve.add_argument("--tls-cert", metavar="FILE", help="certificate chain (PEM) for the TCP addresses")
+    serve.add_argument("--tls-key", metavar="FILE", help="its private key (PEM)")
+    serve.add_argument(
+        "--ready-fd", type=int, metavar="N", help="write a line of JSON there when clients can come"
+    )
+    serve.set_defaults(command=_serve)
+    doctor = commands.add_parser("doctor", help="say what works on this host and what does not")
+    doctor.add_argument("--json", action="store_true")
+    doctor.set_defaults(command=_doctor)
+    verify = commands.add_parser(
+        "verify", help="verify the audit chain of a database or an export, without a hub"
+    )
+    verify.add_argument("file", type=Path)
+    verify.add_argument("--json", action="store_true")
+    verify.set_defaults(command=_verify)
+    return parser
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    # Imported late: `verify` and `doctor` need none of it.
+    from cloche_hub.app import run_hub
+    from cloche_hub.log import configure_logging
+    from cloche_hub.settings import load_settings
+
+    given = {name: getattr(arguments, name) for name in ("listen", "tls_cert", "tls_key")}
+    settings = load_settings(**{name: value for name, value in given.items() if value is not None})
+    configure_logging(level=settings.log_level, form=settings.log_format)
+
+    def ready(addresses: list[str]) -> None:
+        _tell_parent(
+            arguments.ready_fd, {"pid": os.getpid(), "address": addresses[0], "addresses": addresses}
+        )
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        await run_hub(settings, ready=ready, stop=stop)
+
+    with ungrouped():
+        asyncio.run(run())
+    return 0
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from cloche_hub.vm.doctor import examine, report_text
+
+    findings = asyncio.run(examine())
+    if arguments.json:
+        sys.stdout.write(json.dumps([finding.as_map() for finding in findings], indent=2) + "\n")
+    else:
+        sys.stdout.write(report_text(findings) + "\n")
+    return FAILED if any(finding.state == "fail" for finding in findings) else 0
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from cloche_hub.store.offline import verify_file
+
+    verified = verify_file(arguments.file)
+    if arguments.json:
+        sys.stdout.write(json.dumps({"events": verified.events, "head": verified.head}) + "\n")
+    else:
+        sys.stdout.write(f"The chain holds: {verified.events} events, head {verified.head}\n")
+    return 0
+
+
+def _tell_parent(descriptor: int | None, news: dict[str, Any]) -> None:
+    """Writes one line to whoever started us, once."""
+    if descriptor is None:
+        return
+    try:
+        os.write(descriptor, json.dumps(news).encode() + b"\n")
+        os.close(descriptor)
+    except OSError:
+        # It has gone away, or has been told already.
+        return
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""The hub put together: which implementation stands behind each port, in which order they begin and end.
+
+Order: the store first, for it holds the home; then images and machines; then the sandboxes; clients last. The end is
+the same backwards, so that clients are told, machines end, and every ending is in the audit before the store closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import os
+import ssl
+from collections.abc import AsyncIterator, Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import structlog
+
+from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.domain.tokens import Token
+from cloche_hub.errors import SettingsError
+from cloche_hub.guestlink.bounds import link_bounds
+from cloche_hub.guestlink.link import guest_link
+from cloche_hub.images.housekeeping import CacheLimits
+from cloche_hub.images.images import ImageCache
+from cloche_hub.ports import Guest, Hypervisor, Images, Machine, Store
+from cloche_hub.server.handlers import serve as serve_request
+from cloche_hub.server.handlers.context import Services
+from cloche_hub.server.listener import Listener, ListenerOptions
+from cloche_hub.services.clock import Clock
+from cloche_hub.services.execs import Execs
+from cloche_hub.services.held import HUB
+from cloche_hub.services.images import ImageService
+from cloche_hub.services.reaper import reap_for_ever
+from cloche_hub.services.sandboxes import Sandboxes
+from cloche_hub.services.tokens import Tokens
+from cloche_hub.settings import Settings
+from cloche_hub.store.store import Store as SqliteStore
+from cloche_hub.store.store import open_store
+from cloche_hub.store.token_file import read_token_file, write_token_file
+from cloche_wire.aio import Channel, Heartbeat
+from cloche_wire.limits import Limits
+from cloche_wire.rendezvous import Locations
+
+_log = structlog.get_logger(__name__)
+
+VERSION = version("cloche")
+SOFTWARE = f"cloche-hub/{VERSION}"
+
+
+async def run_hub(settings: Settings, *, ready: Callable[[list[str]], None], stop: asyncio.Event) -> None:
+    """Serves until `stop` is set, then ends in good order.
+
+    Args:
+        settings: the hub's.
+        ready: told the addresses once clients can come.
+        stop: set by a signal handler, or by the request `hub.stop`.
+
+    Raises:
+        HomeInUse, StoreFailed, HubError: it cannot serve here; one line says why.
+    """
+    places = settings.locations
+    async with open_store(places.home) as store, ports(settings, places) as (images, hypervisor):
+        await serve(settings, store, images, hypervisor, ready=ready, stop=stop)
+
+
+@contextlib.asynccontextmanager
+async def ports(settings: Settings, places: Locations) -> AsyncIterator[tuple[Images, Hypervisor]]:
+    """The real images and the real hypervisor of this host."""
+    limits = CacheLimits(max_bytes=settings.max_cache_bytes)
+    async with ImageCache(places.cache, limits=limits) as images:
+        yield images, qemu_hypervisor(settings, places, images)
+
+
+async def serve(
+    settings: Settings,
+    store: SqliteStore,
+    images: Images,
+    hypervisor: Hypervisor,
+    *,
+    ready: Callable[[list[str]], None],
+    stop: asyncio.Event,
+) -> None:
+    """Serves on given ports; see `run_hub`."""
+    clock = Clock()
+    tokens = Tokens(store, clock)
+    await _provide_admin_token(tokens, settings.locations.admin_token)
+    image_service = ImageService(images, store)
+    sandboxes = Sandboxes(
+        store,
+        image_service,
+        hypervisor,
+        _connector(settings),
+        max_sandboxes=settings.max_sandboxes,
+        clock=clock,
+    )
+    services = Services(
+        version=VERSION,
+        address=f"unix://{settings.locations.socket}",
+        started_at=clock.now(),
+        default_lease_s=settings.default_lease_s,
+        max_lease_s=settings.max_lease_s,
+        sandboxes=sandboxes,
+        execs=Execs(sandboxes, store),
+        image_service=image_service,
+        images=images,
+        hypervisor=hypervisor,
+        audit=store.audit,
+        stop=stop.set,
+    )
+
+    async def serve_channel(channel: Channel, token: Token) -> None:
+        await serve_request(services, channel, token)
+
+    listener = Listener(_listener_options(settings), tokens.authenticate, serve_channel)
+    await _note(store, AuditName.HUB_STARTED, {"version": VERSION, "pid": os.getpid()})
+    async with sandboxes.running(), asyncio.TaskGroup() as tasks:
+        reaper = tasks.create_task(reap_for_ever(sandboxes))
+        async with listener.listening() as addresses:
+            _log.info("hub_ready", addresses=addresses, home=str(settings.locations.home))
+            ready(addresses)
+            await stop.wait()
+            _log.info("hub_stopping", machines=sandboxes.machines)
+        reaper.cancel()
+    await _note(store, AuditName.HUB_STOPPED, {})
+    _log.info("hub_stopped")
+
+
+def _connector(settings: Settings) -> Callable[[Machine], contextlib.AbstractAsyncContextManager[Guest]]:
+    def connect(machine: Machine) -> contextlib.AbstractAsyncContextManager[Guest]:
+        bounds = link_bounds(
+            interval_s=settings.heartbeat_interval_s,
+            silent_after_s=settings.silent_after_s,
+            scale=settings.scale_for(machine.accelerator),
+        )
+        return guest_link(machine, bounds, software=SOFTWARE)
+
+    return connect
+
+
+def _listener_options(settings: Settings) -> ListenerOptions:
+    return ListenerOptions(
+        socket=settings.locations.socket,
+        tcp=settings.listen,
+        tls=_tls_context(settings),
+        origins=settings.allowed_origins,
+        limits=Limits(max_frame=settings.max_frame_bytes, max_message=settings.max_message_bytes),
+        heartbeat=Heartbeat(settings.heartbeat_interval_s, settings.silent_after_s),
+        max_links=settings.max_connections,
+        grace_s=settings.resume_grace_s,
+        software=SOFTWARE,
+    )
+
+
+def _tls_context(settings: Settings) -> ssl.SSLContext | None:
+    if settings.tls_cert is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(settings.tls_cert, settings.tls_key)
+    except OSError as error:
+        raise SettingsError(f"cannot use tls_cert {settings.tls_cert} with its tls_key: {error}") from None
+    return context
+
+
+async def _provide_admin_token(tokens: Tokens, path: Path) -> None:
+    """Makes the first admin token, or another one where the file is lost: whoever owns the home is the admin."""
+    text = read_token_file(path)
+    if text is None or not await tokens.is_good(text):
+        write_token_file(path, await tokens.mint_admin(owner=getpass.getuser()))
+
+
+async def _note(store: Store, event: AuditName, detail: dict[str, str | int]) -> None:
+    await store.write(lambda transaction: transaction.append_audit(event, actor=HUB, detail=detail))

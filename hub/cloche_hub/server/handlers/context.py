@@ -1,0 +1,102 @@
+"""What handlers work with: the services in one value, and what several of them do alike."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from cloche_hub.domain.fields import Fields
+from cloche_hub.domain.references import check_reference
+from cloche_hub.domain.sandbox import Sandbox
+from cloche_hub.domain.tokens import Token, visible_owner
+from cloche_hub.errors import CodedError
+from cloche_hub.ports import AuditLog, Hypervisor, Images, OnProgress, Progress
+from cloche_hub.server.messages import progress_message
+from cloche_hub.services.execs import Execs
+from cloche_hub.services.images import ImageService
+from cloche_hub.services.sandboxes import Sandboxes
+from cloche_wire.aio import Channel
+from cloche_wire.errors import ungrouped
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything a request may need of the hub."""
+
+    version: str
+    address: str
+    """Where clients of this user find the hub."""
+    started_at: datetime
+    default_lease_s: float
+    max_lease_s: float
+    sandboxes: Sandboxes
+    execs: Execs
+    image_service: ImageService
+    images: Images
+    hypervisor: Hypervisor
+    audit: AuditLog
+    stop: Callable[[], None]
+    """Has the hub end in good order."""
+
+
+Handler = Callable[[Services, Token, Channel], Awaitable[None]]
+
+
+def find_sandbox(services: Services, token: Token, kind: str, fields: Fields) -> Sandbox:
+    """The sandbox a request is about, if this token may touch it.
+
+    Raises:
+        NotFound, BadRequest: none is meant that it may see, or several.
+    """
+    reference = check_reference(fields.text("sandbox"))
+    owner = visible_owner(token, kind)
+    return services.sandboxes.find(reference, owner=owner, caller=token.owner)
+
+
+def no_fields(channel: Channel) -> None:
+    """Refuses parameters where there are none.
+
+    Raises:
+        BadRequest: there are some.
+    """
+    Fields.of(channel.params, ())
+
+
+class ProgressStream:
+    """Sends the newest step of a long work on a channel; steps that come faster than the client reads are dropped."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._newest: Progress | None = None
+        self._news = asyncio.Event()
+
+    def report(self, progress: Progress) -> None:
+        """Takes a step; never waits."""
+        self._newest = progress
+        self._news.set()
+
+    async def send_for_ever(self) -> None:
+        """Sends steps until cancelled; ends by itself when the client is gone."""
+        try:
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                if self._newest is not None:
+                    await self._channel.send_message(progress_message(self._newest))
+        except CodedError:
+            # The work itself learns of it when its handler is cancelled or closes the channel.
+            return
+
+
+async def with_progress(channel: Channel, work: Callable[[OnProgress], Awaitable[dict[str, object]]]) -> None:
+    """Accepts the channel, sends the steps of a work on it, and closes it with the work's result."""
+    channel.accept()
+    stream = ProgressStream(channel)
+    with ungrouped():
+        async with asyncio.TaskGroup() as tasks:
+            sender = tasks.create_task(stream.send_for_ever())
+            result = await work(stream.report)
+            sender.cancel()
+    channel.close(result)

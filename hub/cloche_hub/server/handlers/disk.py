@@ -1,0 +1,23 @@
+"""Requests about what the hub holds on disk."""
+
+from __future__ import annotations
+
+from cloche_hub.domain.tokens import Token
+from cloche_hub.server.handlers.context import Services, no_fields
+from cloche_hub.server.messages import cache_use_message
+from cloche_wire.aio import Channel
+
+
+async def usage(services: Services, _token: Token, channel: Channel) -> None:
+    """`disk.usage`."""
+    no_fields(channel)
+    uses = [*await services.images.uses(), *await services.hypervisor.uses()]
+    channel.close({"entries": [cache_use_message(use) for use in uses]})
+
+
+async def prune(services: Services, token: Token, channel: Channel) -> None:
+    """`disk.prune`."""
+    no_fields(channel)
+    freed = await services.hypervisor.prune() + await services.images.prune()
+    await services.image_service.note_pruned(freed, actor=token.id)
+    channel.close({"freed_bytes": freed})
