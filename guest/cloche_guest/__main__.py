@@ -1,0 +1,112 @@
+"""Starts the agent: as a machine's first process without arguments, as an ordinary process with them.
+
+python3 -I agent.pyz                                    in a machine
+python -m cloche_guest --listen PATH | --fd N           on the host, for tests
+    [--cgroup DIRECTORY] [--root DIRECTORY] [--is-somebody]
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from typing import Any, NoReturn
+
+from cloche_guest.agent import Agent, Settings
+from cloche_guest.console import Console
+from cloche_guest.loop import Loop
+from cloche_guest.trees import CgroupTrees, ProcessTrees, Trees
+
+_HASH_FILE = "/run/cloche/agent.sha256"
+_ORDINARY_USER = "1000"
+_FIRST_PID = 1
+
+
+def main() -> None:
+    """Runs the agent."""
+    if os.getpid() == _FIRST_PID:
+        run_machine()
+    run_process(sys.argv[1:])
+
+
+def run_machine() -> NoReturn:
+    """Runs the agent as the machine's first process."""
+    from cloche_guest import init  # not for an ordinary process
+    from cloche_guest.transport import Port, find_port
+
+    console = Console(os.open("/dev/console", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC))
+    init.prepare(console.line)
+    loop = Loop(lambda error: console.error(error, "loop"))
+    trees: Trees = ProcessTrees()
+    if init.has_cgroups():
+        trees = CgroupTrees(loop, init.CGROUP_ROOT, most_processes=init.most_processes())
+    with open(_HASH_FILE, "rb") as file:
+        agent_hash = file.read().decode().strip()
+    Agent(
+        loop=loop,
+        transport=Port(loop, find_port()),
+        trees=trees,
+        system=init.FirstProcess(),
+        settings=Settings(default_user=_ORDINARY_USER, hello=hello(agent_hash)),
+        report=console.line,
+        report_error=console.error,
+    )
+    settle_memory()
+    while True:
+        loop.run()
+
+
+def run_process(arguments: list[str]) -> None:
+    """Runs the agent as an ordinary process, until its hub or its terminal ends it."""
+    import argparse  # the agent in a machine does without its memory
+
+    from cloche_guest.host import OrdinaryProcess
+    from cloche_guest.transport import Listener, Socket, Transport
+
+    parser = argparse.ArgumentParser(prog="cloche_guest", description=__doc__, add_help=True)
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--listen", metavar="PATH", help="a Unix socket where the hub may come and go")
+    where.add_argument("--fd", type=int, help="a connected socket; the agent ends with it")
+    parser.add_argument("--cgroup", metavar="DIRECTORY", help="a cgroup2 directory for the commands' groups")
+    parser.add_argument(
+        "--root", metavar="DIRECTORY", help="where `become` writes its files; nowhere by default"
+    )
+    parser.add_argument("--is-somebody", action="store_true", help="serve without `become`")
+    options = parser.parse_args(arguments)
+
+    console = Console(2)
+    loop = Loop(lambda error: console.error(error, "loop"))
+    transport: Transport
+    if options.fd is not None:
+        os.set_inheritable(options.fd, False)  # noqa: FBT003 - it takes no keyword
+        transport = Socket(loop, options.fd, loop.stop)
+    else:
+        transport = Listener(loop, options.listen)
+    Agent(
+        loop=loop,
+        transport=transport,
+        trees=CgroupTrees(loop, options.cgroup) if options.cgroup else ProcessTrees(),
+        system=OrdinaryProcess(options.root, loop.stop),
+        settings=Settings(default_user=str(os.geteuid()), hello=hello(""), is_somebody=options.is_somebody),
+        report=console.line,
+        report_error=console.error,
+    )
+    settle_memory()
+    loop.run()
+
+
+def hello(agent_hash: str) -> dict[str, Any]:
+    """What the agent says of itself."""
+    kernel = os.uname()
+    python = ".".join(str(part) for part in sys.version_info[:3])
+    return {"agent": agent_hash, "kernel": kernel.release, "python": python, "arch": kernel.machine}
+
+
+def settle_memory() -> None:
+    """What is there now stays: the collector need not look at it again, and so writes to none of its pages."""
+    gc.collect()
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    main()

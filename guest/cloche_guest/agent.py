@@ -1,0 +1,161 @@
+"""The agent: what the hub asks for, carried out.
+
+Rules:
+- A clone serves nothing but `become` and `poweroff` until it has become itself, and becomes itself once.
+- What goes wrong in one channel is that channel's end and no other's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cloche_guest import __version__
+from cloche_guest.execs import Exec, Execs, Surroundings
+from cloche_guest.link import Link
+from cloche_guest.loop import Loop
+from cloche_guest.messages import Identity, parse_become, parse_exec
+from cloche_guest.transport import Transport
+from cloche_guest.trees import Trees
+from cloche_wire.connection import Connection
+from cloche_wire.errors import CodedError, InternalError, Unsupported, WrongState
+from cloche_wire.events import Acknowledged, Confirmed, Ended, Event, Failed, Opened, Received
+from cloche_wire.limits import Limits
+
+LIMITS = Limits(max_frame=256 << 10, max_message=512 << 10)
+"""Those the hub holds guests to."""
+
+# How long the answer to `poweroff` may take to arrive before the machine goes down all the same.
+_FAREWELL_S = 1.0
+
+
+class System(Protocol):
+    """What the agent does to the machine it runs in."""
+
+    def take_on(self, identity: Identity) -> None:
+        """Becomes somebody."""
+
+    def power_off(self) -> None:
+        """Ends the machine; may return before it has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the agent serves."""
+
+    default_user: str
+    """Whom commands run as unless they say so: a name or a number."""
+    hello: dict[str, Any]
+    """What it says of itself in its hello."""
+    is_somebody: bool = False
+    """Serves from the start, without `become`: for tests."""
+
+
+class Agent:
+    """Joins a transport, the services and the machine.
+
+    Args:
+        loop: runs everything.
+        transport: to the hub.
+        trees: for the commands' processes.
+        system: the machine.
+        settings: how to serve.
+        report: told of trouble that nobody else hears of, as a line.
+        report_error: told of a defect and of what was being done.
+    """
+
+    def __init__(
+        self,
+        *,
+        loop: Loop,
+        transport: Transport,
+        trees: Trees,
+        system: System,
+        settings: Settings,
+        report: Callable[[str], None],
+        report_error: Callable[[Exception, str], None],
+    ) -> None:
+        self._loop, self._system, self._report_error = loop, system, report_error
+        self._env: dict[str, str] = {}
+        self._is_somebody = settings.is_somebody
+        self._powering_off: int | None = None
+        self._connection = Connection(
+            leader=False, software=f"cloche_guest/{__version__}", info=settings.hello, limits=LIMITS
+        )
+        self._execs = Execs(
+            Surroundings(loop, self._connection, trees, report_error), default_user=settings.default_user
+        )
+        self._link = Link(transport, self._connection, on_event=self._on_event, on_trouble=report)
+        loop.watch_children(self._execs.reap)
+        loop.on_turn_end = self._link.flush
+
+    def _on_event(self, event: Event) -> None:
+        match event:
+            case Opened():
+                self._safely(event.channel, lambda: self._opened(event))
+            case Received() | Acknowledged() | Ended() | Failed():
+                command = self._execs.on(event.channel)
+                # Late words to a command that is over need no answer.
+                if command is not None:
+                    self._safely(event.channel, lambda: _tell(command, event))
+            case Confirmed(channel):
+                if channel == self._powering_off:
+                    self._system.power_off()
+            case _:
+                # Greeted, Parted, Ponged: nothing to do. Accepted, Finished: this side opens no channels.
+                pass
+
+    def _safely(self, channel: int, action: Callable[[], None]) -> None:
+        """Carries out what a channel asks for; what goes wrong is answered on that channel."""
+        try:
+            action()
+        except CodedError as error:
+            self._connection.reset(channel, error)
+            if command := self._execs.on(channel):
+                command.kill()
+        except Exception as error:  # the edge of a request; it is reported and answered
+            self._report_error(error, f"channel {channel}")
+            self._connection.reset(
+                channel, InternalError(f"the agent failed: {type(error).__name__}: {error}")
+            )
+            if command := self._execs.on(channel):
+                command.kill()
+
+    def _opened(self, opened: Opened) -> None:
+        match opened.kind:
+            case "exec":
+                self._require_somebody()
+                self._execs.open(opened.channel, parse_exec(opened.params), self._env)
+            case "become":
+                self._become(parse_become(opened.params))
+                self._connection.close(opened.channel, {})
+            case "poweroff":
+                self._powering_off = opened.channel
+                self._connection.close(opened.channel, {})
+                self._loop.call_later(_FAREWELL_S, self._system.power_off)
+            case kind:
+                raise Unsupported(f"this agent has no {kind[:40]!r}; it has become, exec and poweroff")
+
+    def _become(self, identity: Identity) -> None:
+        if self._is_somebody:
+            raise WrongState("this machine has become itself already; each clone does it once")
+        self._system.take_on(identity)
+        self._env = dict(identity.env)
+        self._is_somebody = True
+
+    def _require_somebody(self) -> None:
+        if not self._is_somebody:
+            raise WrongState("this machine is still any clone of its template; send become first")
+
+
+def _tell(command: Exec, event: Received | Acknowledged | Ended | Failed) -> None:
+    match event:
+        case Received(_, stream, data):
+            command.received(stream, data)
+        case Acknowledged(_, stream, _):
+            command.acknowledged(stream)
+        case Ended(_, stream):
+            command.ended(stream)
+        case Failed():
+            command.kill()

@@ -1,0 +1,69 @@
+"""Becoming somebody: what makes a clone differ from every other clone of its template.
+
+Until then all clones are the same machine: their random generators would give the same bytes.
+
+Rule: the generator comes first; whatever else is made here must not be made of the template's randomness.
+Source: random(4) for the generator, machine-id(5), hosts(5).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import time
+
+from cloche_guest.messages import Identity
+
+# linux/random.h. struct rand_pool_info: entropy_count (bits), buf_size (bytes), buf.
+_RNDADDENTROPY = 0x40085203
+_RNDRESEEDCRNG = 0x5207
+
+
+def take_on(identity: Identity) -> None:
+    """Becomes it. The agent itself keeps no random state that would need to follow.
+
+    Raises:
+        OSError: a part of it could not be taken on; it may be tried again.
+    """
+    feed_generator(identity.entropy)
+    time.clock_settime_ns(time.CLOCK_REALTIME, identity.clock_ns)
+    with open("/proc/sys/kernel/hostname", "wb", buffering=0) as file:
+        file.write(identity.hostname.encode())
+    write_files(identity, "/")
+
+
+def feed_generator(entropy: bytes) -> None:
+    """Mixes bytes into the kernel's generator and has it use them at once."""
+    generator = os.open("/dev/urandom", os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        fcntl.ioctl(generator, _RNDADDENTROPY, struct.pack("=ii", 8 * len(entropy), len(entropy)) + entropy)
+        fcntl.ioctl(generator, _RNDRESEEDCRNG)
+    finally:
+        os.close(generator)
+
+
+def write_files(identity: Identity, root: str) -> None:
+    """Writes the files that say who a machine is, under this root."""
+    for path, text in files_of(identity).items():
+        full = os.path.join(root, path)
+        # SAFETY: a link in a recipe's root file system would lead elsewhere in this same machine, no further.
+        with open(full, "wb", buffering=0) as file:
+            file.write(text.encode())
+
+
+def files_of(identity: Identity) -> dict[str, str]:
+    """The files that say who a machine is: path below the root → content."""
+    short = identity.hostname.split(".")[0]
+    names = identity.hostname if short == identity.hostname else f"{identity.hostname} {short}"
+    return {
+        "etc/hostname": f"{identity.hostname}\n",
+        "etc/machine-id": f"{identity.machine_id}\n",
+        "etc/hosts": (
+            "127.0.0.1\tlocalhost\n"
+            f"127.0.1.1\t{names}\n"
+            "::1\tlocalhost ip6-localhost ip6-loopback\n"
+            "ff02::1\tip6-allnodes\n"
+            "ff02::2\tip6-allrouters\n"
+        ),
+    }
