@@ -1,1 +1,81 @@
+"""Cloche: run code nobody trusts in real virtual machines, and look in while it runs.
 
+    from cloche import Sandbox
+
+    with Sandbox.create() as sandbox:
+        print(sandbox.run("echo hi").stdout)
+
+`Hub` and `Sandbox` here block; `cloche.aio` has the same for asyncio; `cloche.errors` has what they raise.
+What is named here is loaded when it is first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from cloche.version import VERSION
+
+if TYPE_CHECKING:
+    from cloche import aio, errors
+    from cloche.errors import CodedError, CommandFailed, HubNotRunning
+    from cloche.messages import (
+        AuditEvent,
+        Completed,
+        DiskUsage,
+        ExitStatus,
+        HubStatus,
+        ImageInfo,
+        Progress,
+        SandboxInfo,
+        Verified,
+    )
+    from cloche.sync import Hub, Output, Process, Sandbox
+
+__version__ = VERSION
+
+__all__ = [
+    "AuditEvent",
+    "CodedError",
+    "CommandFailed",
+    "Completed",
+    "DiskUsage",
+    "ExitStatus",
+    "Hub",
+    "HubNotRunning",
+    "HubStatus",
+    "ImageInfo",
+    "Output",
+    "Process",
+    "Progress",
+    "Sandbox",
+    "SandboxInfo",
+    "Verified",
+    "__version__",
+    "aio",
+    "errors",
+]
+
+_HOMES = {
+    "cloche.errors": ("CodedError", "CommandFailed", "HubNotRunning"),
+    "cloche.messages": (
+        "AuditEvent", "Completed", "DiskUsage", "ExitStatus", "HubStatus", "ImageInfo", "Progress", "SandboxInfo",
+        "Verified",
+    ),
+    "cloche.sync": ("Hub", "Output", "Process", "Sandbox"),
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("aio", "errors"):
+        return importlib.import_module(f"cloche.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'cloche' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,273 @@
+"""A connection to a hub: sandboxes, images, disk and audit.
+
+async with Hub.connect() as hub, hub.create() as sandbox:
+    print((await sandbox.run("echo hi")).stdout)
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from cloche.aio.pending import Pending
+from cloche.aio.sandbox import Sandbox
+from cloche.answers import Answer
+from cloche.config import find_address, find_token, reconnect_seconds
+from cloche.errors import Cancelled, HubNotRunning, LinkLost, ShuttingDown
+from cloche.messages import AuditEvent, DiskUsage, HubStatus, ImageInfo, Progress, SandboxInfo, Verified
+
+if TYPE_CHECKING:
+    from cloche.link import Link
+
+OnProgress = Callable[[Progress], None]
+
+
+class Hub:
+    """A connection to a hub. An async context manager; `Hub.connect` makes one."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def __repr__(self) -> str:
+        return f"<Hub {self.address}>"
+
+    @classmethod
+    def connect(
+        cls,
+        address: str | None = None,
+        token: str | None = None,
+        *,
+        start: bool = False,
+        reconnect_s: float | None = None,
+        on_trouble: Callable[[str], None] | None = None,
+    ) -> Pending[Hub]:
+        """Connects to a hub. A connection that is lost later is looked for, and what was underway goes on.
+
+        Args:
+            address: unix:///path, ws://host:port or wss://host:port; else CLOCHE_HUB, else this user's own hub.
+            token: who we are; else CLOCHE_TOKEN, else (for this user's own hub) the token it keeps in its home.
+            start: whether to start this user's hub in the background if it does not run.
+            reconnect_s: how long to look for a lost hub; else CLOCHE_RECONNECT_S, else 30.
+            on_trouble: told in a line for a person when the hub is lost and when it is back; must not block.
+
+        Raises:
+            HubNotRunning: nobody listens there.
+            Unauthenticated: the hub does not know the token.
+            LinkSilent: somebody listens and does not answer.
+            Unsupported: client and hub speak different protocols; or `start`, and no hub is installed here.
+            Forbidden, BadRequest: the address or the token's file is not to be used.
+        """
+        return Pending(cls._connected(address, token, start, reconnect_s, on_trouble))
+
+    @classmethod
+    async def _connected(
+        cls,
+        address: str | None,
+        token: str | None,
+        start: bool,  # noqa: FBT001 - its caller is the keyword-only one
+        reconnect_s: float | None,
+        on_trouble: Callable[[str], None] | None,
+    ) -> Hub:
+        # Imported when needed: the driver costs more than everything else in this package together.
+        from cloche.link import Link, Patience
+
+        place = find_address(address)
+        patience = Patience(reconnect_s=reconnect_seconds() if reconnect_s is None else reconnect_s)
+
+        async def attempt() -> Hub:
+            link = Link(place, find_token(token, place), patience=patience, on_trouble=on_trouble)
+            return cls(await link.__aenter__())
+
+        try:
+            return await attempt()
+        except HubNotRunning:
+            if not (start and place.own):
+                raise
+        from cloche.background import start_hub
+
+        await start_hub()
+        return await attempt()
+
+    @property
+    def address(self) -> str:
+        """Where the hub listens."""
+        return self._link.address.text
+
+    async def close(self) -> None:
+        """Ends the connection; commands it has started are ended, sandboxes stay. Idempotent."""
+        await self._link.close()
+
+    async def status(self) -> HubStatus:
+        """How the hub is."""
+        return HubStatus.parse(await self._link.call("hub.status"))
+
+    async def stop(self) -> None:
+        """Has the hub end its machines in good order and exit; returns when it has begun to."""
+        # It may be faster than its answer.
+        with contextlib.suppress(ShuttingDown, LinkLost):
+            await self._link.call("hub.stop")
+
+    # Sandboxes.
+
+    def create(
+        self,
+        recipe: str = "python",
+        flavor: str = "small",
+        *,
+        name: str | None = None,
+        env: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | None = None,
+        lease_s: float | None = None,
+        build: bool = True,
+        on_progress: OnProgress | None = None,
+    ) -> Pending[Sandbox]:
+        """A new sandbox. Cancelling leaves none behind.
+
+        Args:
+            recipe: what is in it.
+            flavor: its size: small, medium or large.
+            name: up to 63 of a-z, 0-9 and '-'; made up if not given.
+            env: what every command in it starts with.
+            labels: for finding it again.
+            lease_s: how long it lives after its last use; the hub's default if not given.
+            build: whether to build the recipe's image first if there is none, which takes minutes.
+            on_progress: told of each step; must not block.
+
+        Raises:
+            RecipeNotBuilt: `build` is not set and there is no image.
+            NotFound, BadRequest, Conflict: no such recipe or flavor, or the name is taken.
+            BuildFailed, MachineFailed, NoSpace: the message says what to do.
+        """
+        params: dict[str, Any] = {
+            "recipe": recipe,
+            "flavor": flavor,
+            "env": dict(env or {}),
+            "labels": dict(labels or {}),
+            "build": build,
+        }
+        if name is not None:
+            params["name"] = name
+        if lease_s is not None:
+            params["lease_s"] = float(lease_s)
+
+        async def coming() -> Sandbox:
+            made = await self._work("sandbox.create", params, on_progress)
+            return Sandbox(self._link, SandboxInfo.parse(made))
+
+        return Pending(coming())
+
+    async def sandboxes(self, *, all: bool = False) -> list[Sandbox]:  # noqa: A002 - as the command line calls it
+        """The sandboxes this token may see.
+
+        Args:
+            all: also those that have been removed.
+        """
+        answer = Answer("list", await self._link.call("sandbox.list", {"all": all}))
+        return [Sandbox(self._link, info) for info in answer.each("sandboxes", SandboxInfo.parse)]
+
+    async def sandbox(self, reference: str) -> Sandbox:
+        """The sandbox of an id, a name, or the beginning of one.
+
+        Raises:
+            NotFound: there is none.
+            BadRequest: it could be several.
+        """
+        return Sandbox(
+            self._link, SandboxInfo.parse(await self._link.call("sandbox.show", {"sandbox": reference}))
+        )
+
+    # Images and disk.
+
+    async def build_image(
+        self, recipe: str, *, rebuild: bool = False, on_progress: OnProgress | None = None
+    ) -> ImageInfo:
+        """Builds the image of a recipe, or returns the current one.
+
+        Args:
+            recipe: its name.
+            rebuild: whether to build even if there is a current image.
+            on_progress: told of each step; must not block.
+
+        Raises:
+            NotFound, BadRequest: no such recipe, or an error in it.
+            BuildFailed, NoSpace: the message says what to do.
+        """
+        return ImageInfo.parse(
+            await self._work("image.build", {"recipe": recipe, "rebuild": rebuild}, on_progress)
+        )
+
+    async def images(self) -> list[ImageInfo]:
+        """Every image, newest first."""
+        return Answer("list", await self._link.call("image.list")).each("images", ImageInfo.parse)
+
+    async def remove_image(self, digest: str) -> None:
+        """Deletes an image and its templates.
+
+        Raises:
+            NotFound: no such image.
+            WrongState: a machine still runs from it.
+        """
+        await self._link.call("image.remove", {"digest": digest})
+
+    async def disk_usage(self) -> DiskUsage:
+        """What the hub keeps on disk."""
+        return DiskUsage.parse(await self._link.call("disk.usage"))
+
+    async def prune(self) -> int:
+        """Deletes what nothing uses; returns the bytes freed."""
+        return Answer("prune", await self._link.call("disk.prune")).whole("freed_bytes")
+
+    # Audit.
+
+    async def audit(
+        self, *, sandbox: str | None = None, limit: int = 100, follow: bool = False
+    ) -> AsyncIterator[AuditEvent]:
+        """The newest audit events, oldest first.
+
+        Args:
+            sandbox: only those of this one.
+            limit: how many of the past.
+            follow: whether to go on with what happens from now on, without end.
+        """
+        params: dict[str, Any] = {"limit": limit, "follow": follow}
+        if sandbox is not None:
+            params["sandbox"] = sandbox
+        channel = self._link.open("audit.tail", params)
+        try:
+            async for message in channel.messages():
+                yield AuditEvent.parse(message)
+            await channel.result()
+        finally:
+            channel.reset(Cancelled("the caller has seen enough"))
+
+    async def verify_audit(self) -> Verified:
+        """Walks the whole audit chain.
+
+        Raises:
+            AuditBroken: it does not hold; details name the first bad event.
+        """
+        return Verified.parse(await self._link.call("audit.verify"))
+
+    async def _work(
+        self, kind: str, params: dict[str, Any], on_progress: OnProgress | None
+    ) -> dict[str, Any]:
+        """A request that tells its steps on the way."""
+        channel = self._link.open(kind, params)
+        try:
+            async for message in channel.messages():
+                if on_progress is not None:
+                    on_progress(Progress.parse(message))
+            return await channel.result()
+        finally:
+            # Does nothing once there is an answer.
+            channel.reset(Cancelled("the caller has given up"))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

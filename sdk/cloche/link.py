@@ -1,0 +1,322 @@
+"""The link to a hub: made, kept up and made again, so that what runs over it goes on.
+
+    async with Link(address, token) as link:
+        await link.call("hub.status")
+
+Rules:
+- The first connection fails at once and says why; a link that is lost later is looked for until a bound.
+- Channels live in the session, not in the link: they go on where they were, or fail with LinkLost at the bound.
+- One coroutine (`_live`) owns peer and link. An error that cannot be waited out ends it, and every later call gets it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import secrets
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidHandshake
+
+from cloche.config import Address, check_runtime
+from cloche.errors import (
+    Cancelled,
+    CodedError,
+    Forbidden,
+    HubNotRunning,
+    InternalError,
+    LinkLost,
+    LinkSilent,
+    Unsupported,
+)
+from cloche.version import VERSION
+from cloche_wire.aio import Channel, Heartbeat, Peer, Transport, WebSocketTransport
+from cloche_wire.connection import Connection
+from cloche_wire.errors import Undecodable, WireError
+from cloche_wire.limits import Limits
+from cloche_wire.rendezvous import locations
+
+OnTrouble = Callable[[str], None]
+"""Told, in one line for a person, that the link is lost or back; must not block and must not raise."""
+
+_LAST_WORDS_S = 1.0
+
+
+class _Connect(connect):
+    """A websocket to the address that was given, and to no other."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        # SAFETY: who answers for the hub could send the client, and with it the token, anywhere.
+        return exc
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the hub is waited for."""
+
+    connect_s: float = 10.0
+    """For the first hello."""
+    reconnect_s: float = 30.0
+    """For a lost hub to come back."""
+    first_delay_s: float = 0.05
+    """Before the second attempt; the delay doubles from attempt to attempt."""
+    longest_delay_s: float = 2.0
+
+
+class Link:
+    """A connection to a hub that survives its sockets. An async context manager.
+
+    Args:
+        address: where the hub listens.
+        token: who we are; None to ask without.
+        patience: how long to wait for what.
+        heartbeat: how silence is noticed.
+        on_trouble: told when the link is lost and when it is back.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        token: str | None,
+        *,
+        patience: Patience | None = None,
+        heartbeat: Heartbeat | None = None,
+        on_trouble: OnTrouble | None = None,
+    ) -> None:
+        self.address = address
+        self._patience = patience or Patience()
+        self._on_trouble = on_trouble or (lambda _line: None)
+        self._limits = Limits()
+        info = {} if token is None else {"token": token}
+        self._peer = Peer(
+            Connection(
+                leader=True,
+                software=f"cloche/{VERSION}",
+                session=secrets.token_bytes(16),
+                info=info,
+                limits=self._limits,
+            ),
+            heartbeat=heartbeat,
+        )
+        self._transport: Transport | None = None
+        self._ended: CodedError | None = None
+        self._tasks = asyncio.TaskGroup()
+        self._life: asyncio.Task[None] | None = None
+        self._ready: asyncio.Future[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Connects.
+
+        Raises:
+            HubNotRunning: nobody listens there.
+            Unauthenticated: the hub does not know the token.
+            Unsupported: hub and client speak different protocols.
+            LinkSilent: somebody listens and does not answer.
+        """
+        self._ready = asyncio.get_running_loop().create_future()
+        await self._tasks.__aenter__()
+        self._life = self._tasks.create_task(self._live(self._ready))
+        try:
+            await self._ready
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Gives up what is still underway, says goodbye, and ends the link. Idempotent."""
+        if self._life is None:
+            return
+        life, self._life = self._life, None
+        self._ended = self._ended or Cancelled("the connection to the hub is closed")
+        try:
+            await self._part()
+        finally:
+            self._peer.fail(self._ended)
+            life.cancel()
+            # Without the caller's error: a task group would wrap it.
+            await self._tasks.__aexit__(None, None, None)
+
+    def open(self, kind: str, params: dict[str, Any] | None = None) -> Channel:
+        """Opens a channel; while the link is lost it waits for the next.
+
+        Raises:
+            CodedError: the link is closed or has been given up.
+        """
+        if self._ended is not None:
+            raise self._ended
+        return self._peer.open(kind, params)
+
+    async def call(self, kind: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Asks the hub and waits for its answer. Cancelling tells the hub to give up.
+
+        Raises:
+            CodedError: what the hub answered, or what happened to the link.
+        """
+        if self._ended is not None:
+            raise self._ended
+        return await self._peer.call(kind, params)
+
+    # The life of the link.
+
+    async def _live(self, ready: asyncio.Future[None]) -> None:
+        async with self._peer:
+            try:
+                await self._keep(ready)
+            except CodedError as error:
+                self._give_up(error, ready)
+            except Exception as error:
+                # The edge of this task: its defect must reach whoever waits for an answer, not only a log.
+                self._give_up(InternalError(f"a defect in the connection to the hub: {error!r}"), ready)
+
+    def _give_up(self, error: CodedError, ready: asyncio.Future[None]) -> None:
+        self._ended = self._ended or error
+        self._peer.fail(error)
+        if not ready.done():
+            ready.set_exception(error)
+
+    async def _keep(self, ready: asyncio.Future[None]) -> None:
+        """Makes link after link until one cannot be made; always raises."""
+        delays = self._delays()
+        try:
+            async with asyncio.timeout(self._patience.connect_s) as bound:
+                self._transport = await self._dial()
+                while True:
+                    reason = await self._serve(self._transport, bound, ready)
+                    self._transport = None
+                    if bound.when() is None:
+                        self._lost(reason, bound)
+                        delays = self._delays()
+                    elif not ready.done():
+                        raise reason
+                    self._transport = await self._redial(delays)
+        except TimeoutError:
+            if not ready.done():
+                raise LinkSilent(
+                    f"something listens at {self.address.text} and does not answer; see: cloche hub logs"
+                ) from None
+            raise LinkLost(
+                f"the hub at {self.address.text} did not come back within {self._patience.reconnect_s:g} s; "
+                "whether unfinished requests were carried out is not known"
+            ) from None
+
+    async def _serve(
+        self, transport: Transport, bound: asyncio.Timeout, ready: asyncio.Future[None]
+    ) -> CodedError:
+        """Serves one link to its end and returns why it ended.
+
+        Raises:
+            CodedError: it ended for a reason that another link would not mend.
+        """
+        async with asyncio.TaskGroup() as tasks:
+            greeting = tasks.create_task(self._await_greeting(bound, ready))
+            error = await self._run(transport)
+            greeting.cancel()
+        match error:
+            case LinkLost() | LinkSilent():
+                return error
+            case Undecodable():
+                return LinkLost(str(error))
+            case CodedError():
+                raise error
+        raise Unsupported(f"this client ({VERSION}) and the hub at {self.address.text} do not match: {error}")
+
+    async def _run(self, transport: Transport) -> WireError:
+        try:
+            await self._peer.run(transport)
+        except WireError as error:
+            return error
+        return LinkLost("the link ended")
+
+    async def _await_greeting(self, bound: asyncio.Timeout, ready: asyncio.Future[None]) -> None:
+        await self._peer.wait_up()
+        bound.reschedule(None)
+        if ready.done():
+            resumed = self._peer.greeting is not None and self._peer.greeting.resumed
+            self._on_trouble(
+                "the hub is back; what was underway goes on"
+                if resumed
+                else "the hub is back, but has forgotten what was underway"
+            )
+        else:
+            ready.set_result(None)
+
+    def _lost(self, reason: CodedError, bound: asyncio.Timeout) -> None:
+        seconds = self._patience.reconnect_s
+        bound.reschedule(asyncio.get_running_loop().time() + seconds)
+        self._on_trouble(f"lost the hub ({reason.message}); trying to reach it again for {seconds:g} s")
+
+    def _delays(self) -> Iterator[float]:
+        delay = self._patience.first_delay_s
+        while True:
+            # Spread, so that the clients of a hub that starts again do not all come at once.
+            yield delay * random.uniform(0.5, 1.0)  # noqa: S311 - nobody gains from guessing it
+            delay = min(2 * delay, self._patience.longest_delay_s)
+
+    async def _redial(self, delays: Iterator[float]) -> Transport:
+        for delay in delays:
+            await asyncio.sleep(delay)
+            with contextlib.suppress(HubNotRunning, LinkSilent):
+                return await self._dial()
+        raise AssertionError("the delays never end")
+
+    async def _dial(self) -> Transport:
+        """A fresh link to the hub, on which nothing has been said.
+
+        Raises:
+            HubNotRunning: nobody listens, or no hub.
+            Forbidden: this user may not connect.
+        """
+        options: dict[str, Any] = {
+            "compression": None,
+            "max_size": self._limits.max_message,
+            "max_queue": 4,
+            "ping_interval": None,  # the protocol has its own heartbeat
+            "close_timeout": _LAST_WORDS_S,
+            "open_timeout": None,  # bounded by the caller
+        }
+        socket = self.address.socket
+        try:
+            if socket is None:
+                return WebSocketTransport(await _Connect(self.address.text, proxy=None, **options))
+            if self.address.own:
+                check_runtime(locations())
+            return WebSocketTransport(
+                await _Connect("ws://localhost/", unix=True, path=str(socket), **options)
+            )
+        except PermissionError:
+            raise Forbidden(f"this user may not use the hub at {self.address.text}") from None
+        except (OSError, InvalidHandshake, EOFError) as error:
+            raise self._unreachable(error) from None
+
+    def _unreachable(self, error: Exception) -> CodedError:
+        if isinstance(error, ssl.SSLError):
+            return Forbidden(f"the hub at {self.address.text} cannot prove who it is: {error}")
+        if isinstance(error, InvalidHandshake | EOFError):
+            return HubNotRunning(f"what listens at {self.address.text} is no Cloche hub ({error})")
+        if self.address.own:
+            return HubNotRunning("no hub is running; start one with: cloche hub --background")
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return HubNotRunning(f"no hub answers at {self.address.text} ({reason}); is the address right?")
+
+    async def _part(self) -> None:
+        """Tells the hub that nothing more comes, so that it need not wait for us; bounded."""
+        transport, connection = self._transport, self._peer.connection
+        if transport is None or not connection.is_up:
+            return
+        for number, channel in list(connection.channels.items()):
+            if channel.open_ever_sent:
+                connection.reset(number, Cancelled("the client has gone away"))
+        with contextlib.suppress(LinkLost, TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS_S):
+                while data := connection.data_to_send():
+                    await transport.send(data)
+                await self._peer.part(transport, Cancelled("the client has gone away"))

@@ -1,0 +1,185 @@
+"""The blocking SDK: the classes of `cloche.aio`, wrapped method by method.
+
+    with Sandbox.create() as sandbox:
+        print(sandbox.run("echo hi").stdout)
+
+Nothing is implemented here: a blocking method runs the asynchronous one of the same name in the portal's loop and
+waits. Signatures and docstrings are the original's, for the reader, the type checker and `help()`.
+
+Rule: an object of this module may be used from any thread, but one command's output by one thread at a time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from cloche import aio
+from cloche.aio.process import Stream
+from cloche.blocking import blocking, iterating, opening, told_by
+from cloche.errors import CodedError
+from cloche.messages import SandboxInfo
+from cloche.portal import Portal
+
+A = TypeVar("A", bound=Any)
+
+
+class _Twin(Generic[A]):
+    """An asynchronous object and the portal through which it is used."""
+
+    def __init__(self, portal: Portal, twin: A) -> None:
+        self._portal, self._twin = portal, twin
+
+    def __repr__(self) -> str:
+        return repr(self._twin)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._portal.call(lambda: self._twin.__aexit__(kind, error, trace))
+
+
+class _Leaseholder(_Twin[A]):
+    """A twin that may keep the portal running, until it is closed."""
+
+    @classmethod
+    def _leased(cls, portal: Portal, twin: A) -> Self:
+        """The twin of what was opened with a lease on the portal of its own."""
+        self = cls(portal, twin)
+        _leaseholders.add(self)
+        return self
+
+    def close(self) -> None:
+        try:
+            if not self._portal.is_foreign:
+                self._portal.call(self._twin.close)
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self in _leaseholders:
+            _leaseholders.discard(self)
+            self._portal.release()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            super().__exit__(kind, error, trace)
+        finally:
+            self._let_go()
+
+
+_leaseholders: set[_Leaseholder[Any]] = set()
+
+
+class Output(_Twin[aio.Output]):
+    __doc__ = aio.Output.__doc__
+
+    read = blocking(aio.Output.read)
+    read_all = blocking(aio.Output.read_all)
+    lines = iterating(aio.Output.lines)
+    __iter__ = iterating(aio.Output.__aiter__)
+
+
+class Process(_Twin[aio.Process]):
+    __doc__ = aio.Process.__doc__
+
+    def __init__(self, portal: Portal, twin: aio.Process) -> None:
+        super().__init__(portal, twin)
+        self.id, self.pid = twin.id, twin.pid
+        self.stdout, self.stderr = Output(portal, twin.stdout), Output(portal, twin.stderr)
+
+    write = blocking(aio.Process.write)
+    close_stdin = blocking(aio.Process.close_stdin)
+    feed = blocking(aio.Process.feed)
+    signal = blocking(aio.Process.signal)
+    kill = blocking(aio.Process.kill)
+    wait = blocking(aio.Process.wait)
+
+    def __iter__(self) -> Iterator[tuple[Stream, bytes]]:
+        return iterating(aio.Process.__aiter__)(self)
+
+
+class Sandbox(_Leaseholder[aio.Sandbox]):
+    __doc__ = aio.Sandbox.__doc__
+
+    @property
+    def id(self) -> str:
+        """Its id, such as `sb_…`."""
+        return self._twin.id
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._twin.name
+
+    @property
+    def info(self) -> SandboxInfo:
+        """What the hub last said of it; `refresh` asks again."""
+        return self._twin.info
+
+    create = staticmethod(opening(aio.Sandbox.create, lambda portal, twin: Sandbox._leased(portal, twin)))
+    refresh = blocking(aio.Sandbox.refresh)
+    run = blocking(aio.Sandbox.run)
+    exec = blocking(aio.Sandbox.exec, Process)
+    boot_log = blocking(aio.Sandbox.boot_log)
+
+    @told_by(aio.Sandbox.remove)
+    def remove(self) -> SandboxInfo:
+        try:
+            return self._portal.call(self._twin.remove)
+        finally:
+            self._let_go()
+
+    @told_by(aio.Sandbox.close)
+    def close(self) -> None:
+        super().close()
+
+
+def _sandboxes(portal: Portal, twins: list[aio.Sandbox]) -> list[Sandbox]:
+    return [Sandbox(portal, twin) for twin in twins]
+
+
+class Hub(_Leaseholder[aio.Hub]):
+    __doc__ = aio.Hub.__doc__
+
+    @property
+    def address(self) -> str:
+        """Where the hub listens."""
+        return self._twin.address
+
+    connect = staticmethod(opening(aio.Hub.connect, lambda portal, twin: Hub._leased(portal, twin)))
+    status = blocking(aio.Hub.status)
+    stop = blocking(aio.Hub.stop)
+    create = blocking(aio.Hub.create, Sandbox)
+    sandboxes = blocking(aio.Hub.sandboxes, _sandboxes)
+    sandbox = blocking(aio.Hub.sandbox, Sandbox)
+    build_image = blocking(aio.Hub.build_image)
+    images = blocking(aio.Hub.images)
+    remove_image = blocking(aio.Hub.remove_image)
+    disk_usage = blocking(aio.Hub.disk_usage)
+    prune = blocking(aio.Hub.prune)
+    audit = iterating(aio.Hub.audit)
+    verify_audit = blocking(aio.Hub.verify_audit)
+
+    @told_by(aio.Hub.close)
+    def close(self) -> None:
+        super().close()
+
+
+def _close_all() -> None:
+    """At the interpreter's end: says goodbye to every hub somebody forgot to."""
+    for holder in list(_leaseholders):
+        with contextlib.suppress(CodedError):
+            holder.close()
+
+
+# After the portal's own handler in the table, so before it in time.
+atexit.register(_close_all)

@@ -1,0 +1,328 @@
+"""A hub without machines: sandboxes are names, commands run right here. For everything a client does with a real one.
+
+    async with local_hub(folder) as hub:
+        ...                              # environment: CLOCHE_HOME=folder, or hub.address and TOKEN
+
+`python -m tests.support.local_hub serve --ready-fd N` is the same as a program, under `CLOCHE_HOME`.
+It keeps the contract of ARCHITECTURE.md's tables, and no more; only the real hub proves that the real hub does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from cloche_wire.aio import Channel
+from cloche_wire.errors import (
+    BadRequest,
+    CommandNotStarted,
+    Conflict,
+    NotFound,
+    WireError,
+    ungrouped,
+)
+from cloche_wire.rendezvous import locations
+from tests.support.scripted_hub import TOKEN, ScriptedHub
+
+THEN = "2026-01-02T03:04:05.678901Z"
+_FIELDS = {"recipe", "flavor", "name", "env", "labels", "lease_s", "build"}
+_KINDS = ("create", "list", "show", "remove", "boot_log")
+
+
+class LocalHub(ScriptedHub):
+    """A scripted hub with sandboxes, images and an audit of its own."""
+
+    def __init__(self, socket: Path, *, token: str = TOKEN) -> None:
+        super().__init__(socket, token=token)
+        self.sandboxes: dict[str, dict[str, Any]] = {}
+        self.images: list[dict[str, Any]] = []
+        self.events: list[dict[str, Any]] = []
+        self.stopped = asyncio.Event()
+        self._happened = asyncio.Condition()
+        self.handlers |= {f"sandbox.{kind}": getattr(self, f"_sandbox_{kind}") for kind in _KINDS}
+        self.handlers |= {
+            "hub.status": self._status,
+            "hub.stop": self._stop,
+            "exec": self._exec,
+            "image.build": self._image_build,
+            "image.list": self._image_list,
+            "image.remove": self._image_remove,
+            "disk.usage": self._disk_usage,
+            "disk.prune": self._disk_prune,
+            "audit.tail": self._audit_tail,
+            "audit.verify": self._audit_verify,
+        }
+
+    # The hub.
+
+    async def _status(self, channel: Channel) -> None:
+        channel.close(
+            {
+                "version": "0.1.0",
+                "pid": os.getpid(),
+                "address": self.address,
+                "accelerator": "tcg",
+                "accelerator_reason": "this hub has no machines",
+                "machines": len(self.sandboxes),
+                "started_at": THEN,
+            }
+        )
+
+    async def _stop(self, channel: Channel) -> None:
+        channel.close({})
+        await channel.wait_confirmed()
+        self.stopped.set()
+
+    # Sandboxes.
+
+    def _find(self, reference: str) -> dict[str, Any]:
+        for sandbox in self.sandboxes.values():
+            if reference in (sandbox["id"], sandbox["name"]) or sandbox["id"].startswith(reference):
+                return sandbox
+        raise NotFound(f"no sandbox {reference!r}; `cloche ls` lists them", sandbox=reference)
+
+    async def _sandbox_create(self, channel: Channel) -> None:
+        params = channel.params
+        if unknown := params.keys() - _FIELDS:
+            raise BadRequest(f"unknown fields {unknown}")
+        channel.accept()
+        for step, fraction in (("packages", 0.25), ("template", None)):
+            await channel.send_message({"step": step, "message": f"making {step}", "fraction": fraction})
+        number = len(self.sandboxes) + 1
+        name = params.get("name") or f"mossy-acorn-{number}"
+        if any(sandbox["name"] == name for sandbox in self.sandboxes.values()):
+            raise Conflict(f"there is a sandbox {name!r} already; choose another name")
+        sandbox = {
+            "id": f"sb_{number:04}",
+            "name": name,
+            "owner": "admin",
+            "recipe": params["recipe"],
+            "image": "ab" * 32,
+            "flavor": params["flavor"],
+            "labels": params["labels"],
+            "env": params["env"],
+            "state": "running",
+            "accelerator": "tcg",
+            "created_at": THEN,
+            "lease_s": params.get("lease_s", 3600.0),
+            "expires_at": THEN,
+            "ended_at": None,
+            "end_reason": None,
+            "timings": {"clone": 0.09},
+        }
+        self.sandboxes[sandbox["id"]] = sandbox
+        await self.note("sandbox.created", sandbox["id"], {"name": name})
+        channel.close(sandbox)
+
+    async def _sandbox_list(self, channel: Channel) -> None:
+        channel.close({"sandboxes": list(self.sandboxes.values())})
+
+    async def _sandbox_show(self, channel: Channel) -> None:
+        channel.close(self._find(channel.params["sandbox"]))
+
+    async def _sandbox_remove(self, channel: Channel) -> None:
+        sandbox = self._find(channel.params["sandbox"])
+        del self.sandboxes[sandbox["id"]]
+        await self.note("sandbox.removed", sandbox["id"], {})
+        channel.close({**sandbox, "state": "removed", "ended_at": THEN, "end_reason": "removed"})
+
+    async def _sandbox_boot_log(self, channel: Channel) -> None:
+        self._find(channel.params["sandbox"])
+        channel.close({"log": b"Linux version 6.1\n\x1b[31mready\x1b[0m\n"[: channel.params["max_bytes"]]})
+
+    # Commands.
+
+    async def _exec(self, channel: Channel) -> None:
+        params = channel.params
+        sandbox = self._find(params["sandbox"])
+        environ = {"PATH": os.environ["PATH"], **sandbox["env"], **params.get("env", {})}
+        stdin = asyncio.subprocess.PIPE if params.get("stdin") else asyncio.subprocess.DEVNULL
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *params["argv"], stdin=stdin, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+                env=environ, cwd=params.get("cwd"), start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            reason = "permission" if isinstance(error, PermissionError) else "not_found"
+            raise CommandNotStarted(
+                f"cannot run {params['argv'][0]!r}: {error.strerror}", reason=reason
+            ) from None
+        try:
+            channel.accept({"exec": f"ex_{process.pid}", "pid": process.pid})
+            result = await self._attend(channel, process, params.get("timeout_s"))
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+        channel.close(result)
+
+    async def _attend(
+        self, channel: Channel, process: asyncio.subprocess.Process, timeout_s: float | None
+    ) -> dict[str, Any]:
+        """Carries a command's streams until it has ended; returns its result."""
+        began, timed_out = time.monotonic(), False
+        assert process.stdout is not None
+        assert process.stderr is not None
+        with ungrouped():
+            async with asyncio.TaskGroup() as tasks:
+                inputs = [tasks.create_task(_take_signals(channel, process))]
+                if process.stdin is not None:
+                    inputs.append(tasks.create_task(_take_input(channel, process.stdin)))
+                outputs = [
+                    tasks.create_task(_give_output(channel, 1, process.stdout)),
+                    tasks.create_task(_give_output(channel, 2, process.stderr)),
+                ]
+                try:
+                    async with asyncio.timeout(timeout_s):
+                        await process.wait()
+                except TimeoutError:
+                    timed_out = True
+                    os.killpg(process.pid, signal.SIGKILL)
+                    await process.wait()
+                await asyncio.wait(outputs)
+                for task in inputs:
+                    task.cancel()
+        code = process.returncode
+        assert code is not None
+        ending = (
+            {"exit_code": code} if code >= 0 else {"signal": signal.Signals(-code).name.removeprefix("SIG")}
+        )
+        return {**ending, "timed_out": timed_out, "duration_s": time.monotonic() - began}
+
+    # Images and disk.
+
+    async def _image_build(self, channel: Channel) -> None:
+        if channel.params["recipe"] not in ("python", "minimal"):
+            raise NotFound("no such recipe; there are: minimal, python")
+        channel.accept()
+        await channel.send_message({"step": "packages", "message": "fetching packages", "fraction": 0.5})
+        image = {
+            "digest": "ab" * 32,
+            "recipe": channel.params["recipe"],
+            "arch": "x86_64",
+            "agent_hash": "cd" * 32,
+            "size_bytes": 300 << 20,
+            "built_at": THEN,
+        }
+        self.images.append(image)
+        channel.close(image)
+
+    async def _image_list(self, channel: Channel) -> None:
+        channel.close({"images": self.images})
+
+    async def _image_remove(self, channel: Channel) -> None:
+        if channel.params["digest"] not in [image["digest"] for image in self.images]:
+            raise NotFound(f"no image {channel.params['digest']!r}; see: cloche image ls")
+        self.images.clear()
+        channel.close({})
+
+    async def _disk_usage(self, channel: Channel) -> None:
+        entries = [
+            {
+                "kind": "image",
+                "name": image["recipe"],
+                "size_bytes": image["size_bytes"],
+                "used_at": THEN,
+                "in_use": False,
+            }
+            for image in self.images
+        ]
+        channel.close({"cache": "/var/cache/cloche", "entries": entries, "free_bytes": 5 << 30})
+
+    async def _disk_prune(self, channel: Channel) -> None:
+        channel.close({"freed_bytes": 3 << 20})
+
+    # Audit.
+
+    async def note(self, event: str, sandbox: str | None, detail: dict[str, Any]) -> None:
+        """Adds an event."""
+        async with self._happened:
+            self.events.append(
+                {
+                    "seq": len(self.events) + 1,
+                    "at": THEN,
+                    "event": event,
+                    "actor": "tok_admin",
+                    "sandbox": sandbox,
+                    "detail": detail,
+                    "prev_hash": "00" * 32,
+                    "hash": "11" * 32,
+                }
+            )
+            self._happened.notify_all()
+
+    async def _audit_tail(self, channel: Channel) -> None:
+        channel.accept()
+        told = max(0, len(self.events) - channel.params["limit"])
+        while True:
+            for event in self.events[told:]:
+                if channel.params.get("sandbox") in (None, event["sandbox"]):
+                    await channel.send_message(event)
+            told = len(self.events)
+            if not channel.params["follow"]:
+                return channel.close({})
+            async with self._happened:
+                await self._happened.wait_for(lambda: len(self.events) > told)  # noqa: B023 - waited for here
+
+    async def _audit_verify(self, channel: Channel) -> None:
+        channel.close({"events": len(self.events), "head": "11" * 32})
+
+
+async def _give_output(channel: Channel, stream: int, reader: asyncio.StreamReader) -> None:
+    while data := await reader.read(64 << 10):
+        await channel.write(stream, data)
+    channel.end(stream)
+
+
+async def _take_input(channel: Channel, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        while data := await channel.read(1):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+async def _take_signals(channel: Channel, process: asyncio.subprocess.Process) -> None:
+    async for message in channel.messages():
+        os.killpg(process.pid, signal.Signals[f"SIG{message['signal']}"])
+
+
+@contextlib.asynccontextmanager
+async def local_hub(home: Path) -> AsyncIterator[LocalHub]:
+    """A hub that clients with `CLOCHE_HOME=home` find, token and all."""
+    places = locations({"CLOCHE_HOME": str(home)})
+    places.runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
+    places.admin_token.write_text(f"{TOKEN}\n")
+    places.admin_token.chmod(0o600)
+    async with LocalHub(places.socket) as hub:
+        yield hub
+
+
+async def _serve(ready_fd: int) -> None:
+    async with local_hub(locations().home) as hub:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, hub.stopped.set)
+        os.write(ready_fd, json.dumps({"address": hub.address, "pid": os.getpid()}).encode() + b"\n")
+        os.close(ready_fd)
+        await hub.stopped.wait()
+
+
+def main() -> None:
+    """The hub as a program."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=["serve"])
+    parser.add_argument("--ready-fd", type=int, required=True)
+    with contextlib.suppress(WireError):
+        asyncio.run(_serve(parser.parse_args().ready_fd))
+
+
+if __name__ == "__main__":
+    main()
