@@ -23,7 +23,7 @@ class AuditName(StrEnum):
     SANDBOX_STARTED = "sandbox.started", "The sandbox's machine runs and has become itself."
     SANDBOX_FAILED = "sandbox.failed", "The sandbox did not start, or its machine ended by itself."
     SANDBOX_REMOVED = "sandbox.removed", "The sandbox's machine and disk are gone."
-    SANDBOX_EXPIRED = "sandbox.expired", "The sandbox's lease ran out; its removal follows."
+    SANDBOX_EXPIRED = "sandbox.expired", "The sandbox's lease ran out: its machine and disk are gone."
     EXEC_STARTED = "exec.started", "A command was started in a sandbox."
     EXEC_EXITED = "exec.exited", "A command ended: by itself, by a signal or at its deadline."
     EXEC_FAILED = "exec.failed", "A command could not be started, or nobody can know how it ended."

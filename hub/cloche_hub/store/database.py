@@ -1,0 +1,154 @@
+"""The hub's SQLite database: one writer with group commit, one reader, opened and closed in good order.
+
+Everything acknowledged survives `kill -9` and a power cut: WAL with `synchronous=FULL`, which syncs each commit.
+Rule: aiosqlite is used here only, and through its public face.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiosqlite
+
+from cloche_hub.domain.audit import Head
+from cloche_hub.errors import StoreFailed
+from cloche_hub.store.group_commit import Pending, WriterConnection, told
+from cloche_hub.store.home import make_private_file
+from cloche_hub.store.migrate import migrate
+from cloche_hub.store.rows import Values
+from cloche_hub.store.transaction import Transaction
+
+T = TypeVar("T")
+
+BUSY_TIMEOUT_S = 5.0
+"""How long to wait for another program's lock: a backup, an administrator's shell."""
+_OLDEST_SQLITE = (3, 37, 0)
+# Rows fetched in one turn by aiosqlite's iteration, which is not used here.
+_CHUNK = 64
+
+
+def utc_now() -> datetime:
+    """The host's clock."""
+    return datetime.now(UTC)
+
+
+class Database:
+    """An open database; make one with `open_database`."""
+
+    def __init__(
+        self, writer: aiosqlite.Connection, reader: aiosqlite.Connection, queue: deque[Pending[Any]]
+    ) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._queue = queue
+
+    async def write(self, change: Callable[[Transaction], T]) -> T:
+        """Makes a change and returns what it returned, once that is durable.
+
+        The change runs on the database's thread, possibly more than once; it must be a plain function of what it is
+        given. If it raises, it has not happened, and this raises the same. Cancelling this leaves open whether the
+        change happens; it happens whole or not at all.
+
+        Raises:
+            NoSpace: the disk is full; the change has not happened.
+            StoreFailed: the database failed; the class says what is known.
+        """
+        pending = Pending(change)
+        self._queue.append(pending)
+        try:
+            await self._writer.commit()
+        except ValueError:  # what aiosqlite raises once it is closed
+            raise StoreFailed("the database is closed") from None
+        except sqlite3.Error as error:  # it was being closed
+            raise told(error) from None
+        return pending.outcome()
+
+    async def fetch(self, sql: str, values: Values = ()) -> Sequence[sqlite3.Row]:
+        """The rows of one query, all at once: bound it. Sees everything acknowledged so far.
+
+        Raises:
+            StoreFailed: the database failed.
+        """
+        try:
+            return list(await self._reader.execute_fetchall(sql, values))
+        except ValueError:
+            raise StoreFailed("the database is closed") from None
+        except sqlite3.Error as error:
+            raise told(error) from None
+
+
+@asynccontextmanager
+async def open_database(
+    path: Path, *, announce: Callable[[Head], None], clock: Callable[[], datetime] = utc_now
+) -> AsyncIterator[Database]:
+    """Opens the database, makes or migrates it if need be, and closes it at the end.
+
+    Args:
+        path: its file; the folder must exist.
+        announce: called in the event loop with the end of the audit chain, at once and after each commit that moved it.
+        clock: dates audit events.
+
+    Raises:
+        StoreFailed: it cannot be opened, is damaged, or was written by a newer version.
+    """
+    loop = asyncio.get_running_loop()
+    queue: deque[Pending[Any]] = deque()
+
+    def hand_over(head: Head) -> None:
+        loop.call_soon_threadsafe(announce, head)
+
+    connect = partial(_connect_writer, path, queue, clock=clock, announce=hand_over)
+    try:
+        async with (
+            aiosqlite.Connection(connect, _CHUNK) as writer,
+            aiosqlite.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_S) as reader,
+        ):
+            reader.row_factory = sqlite3.Row
+            await reader.execute_fetchall("PRAGMA query_only = ON")
+            # At the end the reader closes first: closing the last connection empties the log into the database.
+            yield Database(writer, reader, queue)
+    except sqlite3.Error as error:
+        raise told(error) from error
+
+
+def _connect_writer(
+    path: Path,
+    queue: deque[Pending[Any]],
+    *,
+    clock: Callable[[], datetime],
+    announce: Callable[[Head], None],
+) -> WriterConnection:
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise StoreFailed(f"SQLite {sqlite3.sqlite_version} is too old; Cloche needs 3.37 or newer")
+    try:
+        # SQLite gives the files beside the database the mode of the database itself.
+        make_private_file(path)
+    except OSError as error:
+        raise StoreFailed(f"cannot use the database {path}: {error.strerror}") from None
+    connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_S, factory=WriterConnection)
+    try:
+        connection.row_factory = sqlite3.Row
+        (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            raise StoreFailed(
+                f"the file system of {path} cannot hold the database: set CLOCHE_HOME to a local disk"
+            )
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        # So that REPLACE, too, meets the triggers that guard the audit.
+        connection.execute("PRAGMA recursive_triggers = ON")
+        migrate(connection)
+        connection.prepare(queue, clock=clock, announce=announce)
+        announce(connection.head)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
