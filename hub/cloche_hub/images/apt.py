@@ -145,14 +145,12 @@ def render_sources(sources: Sequence[Source]) -> str:
 
 def sources_for_guest(sources: Sequence[Source]) -> tuple[Source, ...]:
     """The sources as an image may know them: without passwords, with the keyring the image has."""
-    return tuple(
-        replace(
-            source,
-            uris=tuple(_without_password(uri) for uri in source.uris if "://" in uri),
-            options=(("Signed-By", _KEYRING),),
-        )
-        for source in sources
-    )
+    known = []
+    for source in sources:
+        uris = tuple(_without_password(uri) for uri in source.uris if "://" in uri)
+        if uris:
+            known.append(replace(source, uris=uris, options=(("Signed-By", _KEYRING),)))
+    return tuple(known)
 
 
 def _without_password(uri: str) -> str:

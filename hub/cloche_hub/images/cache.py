@@ -80,9 +80,12 @@ class Cache:
 
     def prepare(self) -> None:
         """Makes the folders. Idempotent."""
-        # 0755: machines run as users of their own and read kernel and disk from here; nothing in it is secret.
-        for name in ("rootfs", "images", "tmp", "locks", "logs"):
-            (self._root / name).mkdir(mode=0o755, parents=True, exist_ok=True)
+        for name in (".", "rootfs", "images", "tmp", "locks", "logs"):
+            folder = self._root / name
+            if not folder.is_dir():
+                folder.mkdir(parents=True, exist_ok=True)
+                # Machines run as users of their own and read kernel and disk from here; nothing in it is secret.
+                folder.chmod(0o755)
 
     @property
     def root(self) -> Path:

@@ -43,12 +43,13 @@ async def run_command(
         BuildFailed: it could not be started, or ended with anything but 0; the message ends with its last lines.
     """
     log.write(f"$ {' '.join(argv)}\n".encode())
+    given = _input_file(stdin)
     try:
         # SAFETY: `argv` is built by `builder` from checked values and passed without a shell; the command is its
         # own session, so that the whole group can be killed without touching the hub.
         process = await asyncio.create_subprocess_exec(
             *argv,
-            stdin=asyncio.subprocess.PIPE,
+            stdin=given,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             env=dict(env),
@@ -57,11 +58,11 @@ async def run_command(
         )
     except OSError as error:
         raise BuildFailed(f"{argv[0]} could not be started: {error.strerror}") from None
+    finally:
+        os.close(given)
     last: deque[str] = deque(maxlen=_LAST_LINES)
     try:
-        assert process.stdin is not None
         assert process.stdout is not None
-        await _feed(process.stdin, stdin)
         await _follow(process.stdout, log, last, on_line)
         status = await process.wait()
     finally:
@@ -72,13 +73,13 @@ async def run_command(
         raise BuildFailed(f"{_program(argv)} {how}; its last lines:\n" + "\n".join(last))
 
 
-async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
-    # A command that ends without reading says why on its output; the broken pipe says nothing more.
-    with suppress(BrokenPipeError, ConnectionResetError):
-        pipe.write(data)
-        await pipe.drain()
-        pipe.close()
-        await pipe.wait_closed()
+def _input_file(data: bytes) -> int:
+    # A file in memory rather than a pipe: nobody has to write while the command prints.
+    descriptor = os.memfd_create("input", os.MFD_CLOEXEC)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 async def _follow(

@@ -222,20 +222,22 @@ class ImageCache:
             await asyncio.to_thread(self._cache.sweep)
             if not rebuild and (stored := await asyncio.to_thread(self._current, wanted)):
                 return stored
+            # Read now: what is missing should be told before minutes of building.
+            busybox = await asyncio.to_thread(self._read_busybox)
             base = None if rebuild else await asyncio.to_thread(self._current_rootfs, wanted)
-            stored = await self._image_over(base, wanted, report)
+            stored = await self._image_over(base, wanted, busybox, report)
         await asyncio.to_thread(self._room.keep_bound, keep=stored.manifest.digest)
         return stored
 
     async def _image_over(
-        self, base: StoredRootfs | None, wanted: _Wanted, progress: OnProgress
+        self, base: StoredRootfs | None, wanted: _Wanted, busybox: bytes, progress: OnProgress
     ) -> StoredImage:
         if base is not None:
             with self._cache.hold_rootfs(base.manifest.id):
                 # Only now can it not go away any more.
                 if base.rootfs.is_file():
                     progress(Progress("initrd", "packing the agent", 0.9))
-                    return await self._add_initrd(base, wanted)
+                    return await self._add_initrd(base, wanted, busybox)
         await asyncio.to_thread(self._room.require_build_space, wanted.recipe.name)
         async with self._work_folder() as work:
             built = await self._run_builder(wanted.recipe, work, progress)
@@ -243,7 +245,7 @@ class ImageCache:
             name = rootfs_id(recipe=wanted.key, content=content)
             with self._cache.hold_rootfs(name):
                 base = await asyncio.to_thread(self._store_rootfs, wanted, name, built, work)
-                return await self._add_initrd(base, wanted)
+                return await self._add_initrd(base, wanted, busybox)
 
     async def _run_builder(self, recipe: Recipe, work: Path, progress: OnProgress) -> Rootfs:
         try:
@@ -293,12 +295,11 @@ class ImageCache:
                 ),
             )
 
-    async def _add_initrd(self, base: StoredRootfs, wanted: _Wanted) -> StoredImage:
+    async def _add_initrd(self, base: StoredRootfs, wanted: _Wanted, busybox: bytes) -> StoredImage:
         await asyncio.to_thread(self._room.require_initrd_space, wanted.recipe.name)
-        return await asyncio.to_thread(self._store_image, base, wanted)
+        return await asyncio.to_thread(self._store_image, base, wanted, busybox)
 
-    def _store_image(self, base: StoredRootfs, wanted: _Wanted) -> StoredImage:
-        busybox = self._read_busybox()
+    def _store_image(self, base: StoredRootfs, wanted: _Wanted, busybox: bytes) -> StoredImage:
         modules = [(path.name, path.read_bytes()) for path in base.modules]
         initrd = make_initrd(
             busybox=busybox, modules=modules, agent=wanted.agent.data, agent_hash=wanted.agent.sha256
