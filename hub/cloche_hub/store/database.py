@@ -105,18 +105,43 @@ async def open_database(
     def hand_over(head: Head) -> None:
         loop.call_soon_threadsafe(announce, head)
 
-    connect = partial(_connect_writer, path, queue, clock=clock, announce=hand_over)
+    connect_writer = partial(_connect_writer, path, queue, clock=clock, announce=hand_over)
     try:
+        # At the end the reader closes first: closing the last connection empties the log into the database.
         async with (
-            aiosqlite.Connection(connect, _CHUNK) as writer,
-            aiosqlite.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_S) as reader,
+            _on_a_thread(connect_writer) as writer,
+            _on_a_thread(partial(_connect_reader, path)) as reader,
         ):
-            reader.row_factory = sqlite3.Row
-            await reader.execute_fetchall("PRAGMA query_only = ON")
-            # At the end the reader closes first: closing the last connection empties the log into the database.
             yield Database(writer, reader, queue)
     except sqlite3.Error as error:
         raise told(error) from error
+
+
+@asynccontextmanager
+async def _on_a_thread(connect: Callable[[], sqlite3.Connection]) -> AsyncIterator[aiosqlite.Connection]:
+    """A connection with a thread of its own; raises what `connect` raises."""
+    failures: list[Exception] = []
+
+    def connect_or_stand_in() -> sqlite3.Connection:
+        try:
+            return connect()
+        except Exception as error:  # the edge of a thread: raised again below
+            # aiosqlite does not wait for the thread of a connection that failed, which may then outlive the event
+            # loop it reports to. So it gets one that works, and closes it in good order.
+            failures.append(error)
+            return sqlite3.connect(":memory:")
+
+    async with aiosqlite.Connection(connect_or_stand_in, _CHUNK) as connection:
+        for failure in failures:
+            raise failure
+        yield connection
+
+
+def _connect_reader(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_S)
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA query_only = ON")
+    return connection
 
 
 def _connect_writer(
