@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cloche_wire.aio.channel import Channel, Sink
-from cloche_wire.aio.peer import Handler, Heartbeat, Peer
+from cloche_wire.aio.heartbeat import Heartbeat
+from cloche_wire.aio.peer import Handler, Peer
 from cloche_wire.aio.splice import splice
 from cloche_wire.aio.transports import MemoryTransport, StreamTransport, Transport, WebSocketTransport
 

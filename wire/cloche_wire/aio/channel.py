@@ -7,14 +7,16 @@ them (`splice`) takes the channel's events through a `Sink` of its own instead.
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgpack
 
+from cloche_wire.aio.messages import Messages
 from cloche_wire.connection import Connection
-from cloche_wire.errors import BadRequest, Cancelled, CodedError, LinkLost
+from cloche_wire.errors import Cancelled, CodedError, LinkLost, LocalProtocolError
 from cloche_wire.frames import Fields
 from cloche_wire.limits import MAX_STREAMS
 
@@ -40,7 +42,8 @@ class Owner(Protocol):
     connection: Connection
 
     def wake(self) -> None: ...
-    def forget(self, number: int) -> None: ...
+    def holds(self, channel: Channel) -> bool: ...
+    def forget(self, channel: Channel) -> None: ...
 
 
 class Channel:
@@ -56,6 +59,8 @@ class Channel:
         self.number, self.kind, self.params, self.window = number, kind, params, window
         self._owner, self._connection = owner, owner.connection
         self._inbox = _Inbox(self)
+        self._messages: Messages | None = None
+        self._message_turn = asyncio.Lock()
         self.sink: Sink = self._inbox
 
     # Raw moves, for sinks: never wait.
@@ -66,21 +71,27 @@ class Channel:
         Raises:
             Cancelled: the peer has given it up.
         """
-        self._require_live()
+        self.require_live()
         self._connection.accept(self.number, info, window=window)
+        self._inbox.notify()
         self._owner.wake()
 
     def credit(self, stream: int) -> int:
         """Bytes that `send` takes now."""
-        return self._connection.credit(self.number, stream)
+        return self._connection.credit(self.number, stream) if self.is_live else 0
 
     @property
     def can_send(self) -> bool:
         """Whether streams may carry data now: the channel is open both ways."""
-        return self._connection.is_open(self.number)
+        return self.is_live and self._connection.is_open(self.number)
 
-    def send(self, stream: int, data: bytes) -> None:
-        """Queues bytes within the credit; see `write` for the one that waits."""
+    def send(self, stream: int, data: bytes | memoryview) -> None:
+        """Queues bytes within the credit; see `write` for the one that waits. They must not change any more.
+
+        Raises:
+            Cancelled: the channel is over.
+        """
+        self.require_live()
         self._connection.send(self.number, stream, data)
         self._owner.wake()
 
@@ -103,23 +114,25 @@ class Channel:
             Cancelled: the peer has given it up.
             TooLarge: the result does not fit a frame; the channel is unchanged.
         """
-        self._require_live()
+        self.require_live()
         self._connection.close(self.number, result)
+        self._inbox.closed_here()
         self._owner.wake()
 
     def confirm(self) -> None:
         """Lets the peer forget a channel it has closed."""
         if self.is_live:
             self._connection.confirm(self.number)
-            self._owner.forget(self.number)
+            self._owner.forget(self)
             self._owner.wake()
 
     def reset(self, error: CodedError) -> None:
         """Drops the channel at once; does nothing if it is gone. Who waits on it gets the error."""
-        self._connection.reset(self.number, error)
-        self._owner.forget(self.number)
+        if self.is_live:
+            self._connection.reset(self.number, error)
+            self._owner.forget(self)
+            self._owner.wake()
         self._inbox.failed(error)
-        self._owner.wake()
 
     # For coroutines.
 
@@ -134,14 +147,16 @@ class Channel:
     async def write(self, stream: int, data: bytes) -> None:
         """Sends bytes, waiting for credit. Cancelling may leave a part of them sent.
 
+        The bytes must not change any more. What several coroutines write to one stream at once may mix.
+
         Raises:
             CodedError: the channel failed, or the peer has closed it and reads no more (LinkLost).
+            LocalProtocolError: this side has ended the stream or closed the channel.
         """
         view = memoryview(data)
         while view:
             credit = await self._inbox.wait_credit(stream)
-            self._connection.send(self.number, stream, view[:credit])
-            self._owner.wake()
+            self.send(stream, view[:credit])
             view = view[credit:]
 
     async def read(self, stream: int) -> bytes:
@@ -163,23 +178,34 @@ class Channel:
         return await self._inbox.read_any(streams)
 
     async def send_message(self, value: Any) -> None:
-        """Sends one message on stream 0."""
-        await self.write(MESSAGES, msgpack.packb(value, use_bin_type=True))
+        """Sends one message on stream 0; several coroutines may.
 
-    async def messages(self, *, max_bytes: int = 1 << 20) -> AsyncIterator[Any]:
-        """The messages of stream 0 until it ends.
+        Cancelling sends all of it or nothing, if it is no larger than half the window.
 
         Raises:
-            BadRequest: a message is malformed or over `max_bytes`.
+            CodedError: as `write`.
         """
-        unpacker = msgpack.Unpacker(raw=False, max_buffer_size=2 * max_bytes, max_ext_len=0)
-        while data := await self.read(MESSAGES):
-            try:
-                unpacker.feed(data)
-                for message in unpacker:
-                    yield message
-            except (ValueError, msgpack.UnpackException) as error:
-                raise BadRequest(f"{self.kind}: a malformed message: {error}") from None
+        packed = msgpack.packb(value, use_bin_type=True)
+        async with self._message_turn:
+            # Not the whole window: up to a quarter at each end of a splice is consumed but not yet acknowledged.
+            if len(packed) <= self.window // 2:
+                await self._inbox.wait_credit(MESSAGES, len(packed))
+            await self.write(MESSAGES, packed)
+
+    def messages(self, *, max_bytes: int = 1 << 20) -> Messages:
+        """The messages of stream 0 until it ends; always the same iterator, so a later loop goes on with the next.
+
+        Raises (while iterating):
+            BadRequest: a message is malformed or over `max_bytes`.
+            CodedError: the channel failed before the stream ended.
+        """
+        if self._messages is None:
+            self._messages = Messages(
+                lambda: self.read(MESSAGES),
+                max_bytes=max_bytes,
+                max_items=self._connection.limits.max_items,
+            )
+        return self._messages
 
     async def result(self) -> Fields:
         """What the peer closed the channel with.
@@ -199,10 +225,16 @@ class Channel:
 
     @property
     def is_live(self) -> bool:
-        """Whether the channel still exists on this side."""
-        return self.number in self._connection.channels
+        """Whether the channel still exists on this side. Its number alone does not say so: a new session begins anew."""
+        return self._owner.holds(self)
 
-    def _require_live(self) -> None:
+    @property
+    def is_answered(self) -> bool:
+        """Whether this side has closed it, or it is over: there is nothing left to say."""
+        return self._inbox.is_closed_here or not self.is_live
+
+    def require_live(self) -> None:
+        """Raises Cancelled if the channel is over."""
         if not self.is_live:
             raise Cancelled(f"{self.kind}: the caller has given up")
 
@@ -217,42 +249,46 @@ class _Inbox:
         self._info: Fields | None = None
         self._result: Fields | None = None
         self._error: CodedError | None = None
-        self._confirmed = False
-        self._changed: asyncio.Future[None] | None = None
+        self.is_closed_here = self._confirmed = False
+        self._changed = asyncio.Event()
 
     # Events.
 
     def accepted(self, info: Fields, window: int) -> None:
         self._info = info
         self._channel.window = window
-        self._notify()
+        self.notify()
 
     def received(self, stream: int, data: bytes) -> None:
         self._buffers[stream].append(data)
-        self._notify()
+        self.notify()
 
     def ended(self, stream: int) -> None:
         self._ended.add(stream)
-        self._notify()
+        self.notify()
 
     def acknowledged(self, stream: int, offset: int) -> None:
         del stream, offset
-        self._notify()
+        self.notify()
+
+    def closed_here(self) -> None:
+        self.is_closed_here = True
+        self.notify()
 
     def finished(self, result: Fields) -> None:
         self._result = result
         # Everything has arrived and is kept here, so the peer may forget it.
         self._channel.confirm()
-        self._notify()
+        self.notify()
 
     def confirmed(self) -> None:
         self._confirmed = True
-        self._notify()
+        self.notify()
 
     def failed(self, error: CodedError) -> None:
-        if self._result is None and not self._confirmed and self._error is None:
+        if not self._is_over and self._error is None:
             self._error = error
-            self._notify()
+            self.notify()
 
     # Waits.
 
@@ -261,12 +297,16 @@ class _Inbox:
             await self._change()
         return self._info or {}
 
-    async def wait_credit(self, stream: int) -> int:
+    async def wait_credit(self, stream: int, least: int = 1) -> int:
         while True:
             if self._result is not None:
                 raise LinkLost("the other side has closed the channel and reads no more")
+            if self.is_closed_here and self._error is None:
+                raise LocalProtocolError(
+                    f"{self._channel.kind}: closed on this side; nothing more can be sent"
+                )
             credit = self._channel.credit(stream)
-            if credit > 0:
+            if credit >= least:
                 return credit
             await self._change()
 
@@ -279,7 +319,8 @@ class _Inbox:
             for stream in streams:
                 if self._buffers[stream]:
                     return stream, self._take(stream)
-            if self._result is not None or self._ended.issuperset(streams):
+            # After our close the peer's bytes are dropped, so there is nothing to wait for.
+            if self._result is not None or self._ended.issuperset(streams) or self.is_closed_here:
                 return None
             await self._change()
 
@@ -299,17 +340,20 @@ class _Inbox:
         while not self._confirmed:
             await self._change()
 
+    @property
+    def _is_over(self) -> bool:
+        return self._result is not None or self._confirmed
+
     async def _change(self) -> None:
         """Waits for the next event; raises the channel's error once there is one."""
         if self._error is not None:
-            raise self._error
-        if self._changed is None:
-            self._changed = asyncio.get_running_loop().create_future()
-        # Shielded, because several coroutines wait on the one future and each may be cancelled alone.
-        await asyncio.shield(self._changed)
+            # A copy for each who waits: an exception that is raised twice gathers the frames of both.
+            raise copy.copy(self._error)
+        if self._is_over:
+            raise LocalProtocolError(f"{self._channel.kind}: the channel is over; nothing more happens on it")
+        await self._changed.wait()
 
-    def _notify(self) -> None:
-        if self._changed is not None:
-            if not self._changed.done():
-                self._changed.set_result(None)
-            self._changed = None
+    def notify(self) -> None:
+        # Wakes those who wait now; who comes later waits for the next event.
+        self._changed.set()
+        self._changed.clear()

@@ -8,18 +8,20 @@ Rules:
 - The reader never waits for the writer: with one task, two peers over a bounded link can deadlock.
 - Channels belong to the peer, not to the link: they go on over the next one, or fail with `fail`.
 - `run` ends with the reason; whether to try again is the caller's decision.
+- Every wait at a link's end has a bound: last words, the writer's loss, the closing of the transport.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import copy
+from collections.abc import Awaitable, Callable, Iterator
 from types import TracebackType
-from typing import Self
+from typing import NoReturn, Self
 
 from cloche_wire.aio.channel import Channel
+from cloche_wire.aio.heartbeat import Heartbeat, Watch
 from cloche_wire.aio.transports import Transport
 from cloche_wire.connection import Connection
 from cloche_wire.errors import (
@@ -27,8 +29,9 @@ from cloche_wire.errors import (
     CodedError,
     InternalError,
     LinkLost,
-    LinkSilent,
+    LocalProtocolError,
     RemoteProtocolError,
+    TooLarge,
     Undecodable,
     WireError,
 )
@@ -49,21 +52,17 @@ from cloche_wire.events import (
 from cloche_wire.frames import Fields
 
 Handler = Callable[[Channel], Awaitable[None]]
-"""Serves a channel the other side has opened. A CodedError it raises resets the channel with it."""
+"""Serves a channel the other side has opened, and closes it. A CodedError it raises resets the channel with it.
 
+It is not cancelled when its caller gives up: its next move on the channel raises. Who waits for something else that
+may take long also waits for `Channel.wait_confirmed`, which raises then.
+"""
+
+_GONE = "this side has gone away"
 _LAST_WORDS_S = 1.0
+_CLOSE_S = 5.0
 # A link that takes no byte for this long while it answers nothing is dropped by the heartbeat, so writes need no bound.
 _WRITE_SIZE = 256 << 10
-
-
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
-    """How silence is noticed."""
-
-    interval_s: float = 5.0
-    """After this long without a message the other side is asked for a sign of life."""
-    silent_after_s: float = 20.0
-    """After this long without a message the link counts as silent."""
 
 
 class Peer:
@@ -74,6 +73,7 @@ class Peer:
         on_open: serves channels the other side opens; without it they are refused.
         heartbeat: the bounds for silence.
         on_defect: told of an exception in a handler that is not a CodedError; the channel is reset with `internal`.
+            Must not raise.
     """
 
     def __init__(
@@ -94,8 +94,13 @@ class Peer:
         self._handler_tasks: set[asyncio.Task[None]] = set()
         self._wakeup = asyncio.Event()
         self._greeted = asyncio.Event()
-        self._last_heard = 0.0
-        self._parting: CodedError | None = None
+        self._watch = Watch(self._heartbeat, now=0.0)
+        self._has_link = False
+        self._leaving = asyncio.Event()
+        # Why this side ends the current link, and why the other one does.
+        self._leave_error: CodedError | None = None
+        self._part_error: CodedError | None = None
+        self._gone = False
 
     async def __aenter__(self) -> Self:
         await self._handlers.__aenter__()
@@ -104,11 +109,13 @@ class Peer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.fail(Cancelled("this side has gone away"))
+        self._gone = True
+        self.fail(Cancelled(_GONE))
         # Handlers of failed channels end by themselves unless they wait for something else: that is cancelled.
         for task in list(self._handler_tasks):
             task.cancel()
-        await self._handlers.__aexit__(kind, error, trace)
+        # Not told of the error: it would come back wrapped in a group.
+        await self._handlers.__aexit__(None, None, None)
 
     @property
     def is_up(self) -> bool:
@@ -125,8 +132,11 @@ class Peer:
         """Opens a channel. Without a link it waits for the next.
 
         Raises:
-            TooLarge: the parameters do not fit a frame.
+            TooLarge: the parameters do not fit a frame, or too many channels are open.
+            Cancelled: the peer has been left (`async with` is over).
         """
+        if self._gone:
+            raise Cancelled(_GONE)
         params = params or {}
         number = self.connection.open(kind, params, window=window)
         channel = self._channels[number] = Channel(self, number, kind, params, 0)
@@ -147,17 +157,28 @@ class Peer:
             raise
 
     def fail(self, error: CodedError) -> None:
-        """Gives up the session: every channel fails with the error."""
-        self._dispatch(self.connection.fail_all(error))
-        self._channels.clear()
+        """Gives up the session: every channel fails with the error. A link that is up ends with it, told the reason."""
+        if self._has_link:
+            # A copy: this one is raised, and the caller's may be raised elsewhere.
+            self._leave_error = copy.copy(error)
+            self._leaving.set()
+        self.connection.fail_all(error)
+        channels, self._channels = self._channels, {}
+        for channel in channels.values():
+            channel.sink.failed(error)
 
     def wake(self) -> None:
         """Has the writer look for something to send."""
         self._wakeup.set()
 
-    def forget(self, number: int) -> None:
+    def holds(self, channel: Channel) -> bool:
+        """Whether a channel is not over yet; called by the channel itself."""
+        return self._channels.get(channel.number) is channel
+
+    def forget(self, channel: Channel) -> None:
         """A channel of ours is over; called by the channel itself."""
-        self._channels.pop(number, None)
+        if self.holds(channel):
+            del self._channels[channel.number]
 
     # Links.
 
@@ -171,83 +192,114 @@ class Peer:
         Raises:
             LinkLost: it broke; channels wait for the next link.
             LinkSilent: nothing was heard for the heartbeat's bound; channels wait.
-            CodedError: the other side said why it ends the link.
+            CodedError: the other side said why it ends the link, or this side has (`fail`).
             RemoteProtocolError: the other side broke the protocol; all channels have failed. (Undecodable: they wait.)
+            LocalProtocolError: another link is still being served.
         """
-        self.connection.link_up()
-        self._parting = None
-        self._last_heard = asyncio.get_running_loop().time()
+        if self._has_link:
+            raise LocalProtocolError("one link at a time: the one before has not ended yet")
+        self._has_link = True
         try:
-            await self._serve(transport, first)
-        except* WireError as group:
-            error = _first(group)
-        else:
-            error = LinkLost("the link ended")
+            error = await self._serve(transport, first)
+            await self._say_why(transport, error)
         finally:
             self._greeted.clear()
             self.connection.link_down()
-            await transport.close()
+            self._has_link = False
+            await _close(transport)
         if isinstance(error, RemoteProtocolError) and not isinstance(error, Undecodable):
             self.fail(LinkLost(f"the other side broke the protocol: {error}"))
         raise error
 
-    async def _serve(self, transport: Transport, first: bytes) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._write(transport))
-            tasks.create_task(self._listen())
-            if first:
-                await self._take(transport, first)
-            while True:
-                await self._take(transport, await transport.receive())
-
-    async def _take(self, transport: Transport, message: bytes) -> None:
-        self._last_heard = asyncio.get_running_loop().time()
+    async def _serve(self, transport: Transport, first: bytes) -> WireError:
+        """Reads and writes until the link ends; returns why."""
+        self._leaving.clear()
+        self._leave_error = self._part_error = None
+        if self._gone:
+            self._leave_error = Cancelled(_GONE)
+            return self._leave_error
+        self.connection.link_up()
+        self._watch = Watch(self._heartbeat, now=asyncio.get_running_loop().time())
+        task = asyncio.current_task()
+        assert task is not None
+        cancels = task.cancelling()
+        error: WireError = LinkLost("the link ended")
         try:
-            events = self.connection.feed(message)
-        except RemoteProtocolError as error:
-            await self.part(transport, InternalError(f"protocol error: {error}"))
-            raise
-        self._dispatch(events)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._write(transport))
+                tasks.create_task(self._listen())
+                tasks.create_task(self._leave())
+                await self._read(transport, first)
+        except* WireError as group:
+            error = _reason(group)
+        if task.cancelling() > cancels:
+            # The group prefers an error of the same moment, but who cancels must not be taken for a lost link.
+            raise asyncio.CancelledError
+        return error
+
+    async def _read(self, transport: Transport, first: bytes) -> NoReturn:
+        if first:
+            self._take(first)
+        while True:
+            self._take(await transport.receive())
+
+    def _take(self, message: bytes) -> None:
+        if self._leave_error is not None:
+            # What the other side says of channels that have failed here would look like a breach.
+            raise self._leave_error
+        self._watch.heard(now=asyncio.get_running_loop().time())
+        self._dispatch(self.connection.feed(message))
+        if self._part_error is not None:
+            raise self._part_error
         if self.connection.has_data_to_send:
             self.wake()
-        if self._parting is not None:
-            raise self._parting
-
-    async def part(self, transport: Transport, error: CodedError) -> None:
-        """Says why the link ends, if the other side takes it within a moment. The caller then ends the link."""
-        self.connection.part(error)
-        with contextlib.suppress(LinkLost, TimeoutError):
-            async with asyncio.timeout(_LAST_WORDS_S):
-                await transport.send(self.connection.data_to_send())
 
     async def _write(self, transport: Transport) -> None:
-        while True:
-            # Cleared before looking: a move during `send` sets it again.
-            self._wakeup.clear()
-            while data := self.connection.data_to_send(_WRITE_SIZE):
-                await transport.send(data)
-            await self._wakeup.wait()
+        try:
+            while True:
+                # Cleared before looking: a move during `send` sets it again.
+                self._wakeup.clear()
+                while data := self.connection.data_to_send(_WRITE_SIZE):
+                    await transport.send(data)
+                await self._wakeup.wait()
+        except LinkLost:
+            # Why the other side went may still be unread: the reader, which ends the link too, has the better reason.
+            await asyncio.sleep(_LAST_WORDS_S)
+            raise
+
+    async def _leave(self) -> None:
+        """Ends the link when this side wants to, even while the writer waits."""
+        await self._leaving.wait()
+        assert self._leave_error is not None
+        raise self._leave_error
 
     async def _listen(self) -> None:
         """The heartbeat: asks after a quiet interval, gives up after a silent one."""
         clock = asyncio.get_running_loop().time
-        beat = self._heartbeat
-        asked_at = 0.0
         while True:
-            quiet_s = clock() - self._last_heard
-            if quiet_s >= beat.silent_after_s:
-                raise LinkSilent(f"the other side has not answered for {quiet_s:.0f} s")
-            if quiet_s >= beat.interval_s and asked_at <= self._last_heard and self.connection.is_up:
-                asked_at = clock()
+            asks, wait_s = self._watch.look(now=clock(), may_ask=self.connection.is_up)
+            if asks:
                 self.connection.ping(0)
                 self.wake()
-            wake_at = self._last_heard + (
-                beat.interval_s if quiet_s < beat.interval_s else beat.silent_after_s
-            )
-            await asyncio.sleep(wake_at - clock())
-            if clock() - wake_at > beat.interval_s:
-                # It was this process that stood still: what arrived meanwhile is not read yet.
-                self._last_heard = clock()
+            await asyncio.sleep(wait_s)
+
+    async def _say_why(self, transport: Transport, error: WireError) -> None:
+        """Tells the other side why the link ends, unless it knows."""
+        if isinstance(error, RemoteProtocolError):
+            await self.part(transport, InternalError(f"protocol error: {error}"))
+        elif error is self._leave_error:
+            await self.part(transport, self._leave_error)
+
+    async def part(self, transport: Transport, error: CodedError) -> None:
+        """Says why a link ends that nobody serves, if the other side takes it within a moment. The caller then ends it.
+
+        See `fail` for a link that is being served.
+        """
+        self.connection.part(error)
+        with contextlib.suppress(LinkLost, TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS_S):
+                if words := self.connection.data_to_send(_WRITE_SIZE):
+                    await transport.send(words)
 
     # Events.
 
@@ -281,13 +333,17 @@ class Peer:
                     self.greeting = event
                     self._greeted.set()
                 case Parted(error):
-                    self._parting = error
+                    self._part_error = error
                 case Ponged():
                     pass
 
     def _serve_channel(self, event: Opened) -> None:
         channel = Channel(self, event.channel, event.kind, event.params, event.window)
         self._channels[event.channel] = channel
+        if len(self._handler_tasks) >= self.connection.limits.max_channels:
+            # A caller that gives up leaves a handler which may still be busy: these must not pile up either.
+            channel.reset(TooLarge(f"{event.kind}: too many requests are under way"))
+            return
         task = self._handlers.create_task(self._handle(channel))
         self._handler_tasks.add(task)
         task.add_done_callback(self._handler_tasks.discard)
@@ -298,22 +354,46 @@ class Peer:
             return
         try:
             await self._on_open(channel)
-        except CodedError as error:
-            channel.reset(error)
+            if not channel.is_answered:
+                raise LocalProtocolError(
+                    f"the handler of {channel.kind!r} has ended without closing its channel"
+                )
         except asyncio.CancelledError:
             channel.reset(Cancelled("the other side is going away"))
             raise
         except Exception as error:
             # The edge of a handler: one request's defect must not end the link.
-            if self._on_defect is not None:
-                self._on_defect(channel, error)
-            channel.reset(InternalError(f"{channel.kind}: a defect; the log on that side has the cause"))
+            coded = _coded(error)
+            if coded is None:
+                coded = InternalError(f"{channel.kind}: a defect; the log on that side has the cause")
+                if self._on_defect is not None:
+                    self._on_defect(channel, error)
+            channel.reset(coded)
 
 
-def _first(group: BaseExceptionGroup[WireError]) -> WireError:
-    """The first plain error of a group: the others are what its end did to the neighbours."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, WireError)
-    return error
+async def _close(transport: Transport) -> None:
+    # The link is over and its reason known: how it closes, or whether it can, changes nothing.
+    with contextlib.suppress(LinkLost, OSError):
+        async with asyncio.timeout(_CLOSE_S):
+            await transport.close()
+
+
+def _coded(error: Exception) -> CodedError | None:
+    """The error a handler meant for its caller: its own, or the first in the group of its tasks if they all are such."""
+    if isinstance(error, ExceptionGroup):
+        coded = [_coded(inner) for inner in error.exceptions]
+        return None if None in coded else coded[0]
+    return error if isinstance(error, CodedError) else None
+
+
+def _reason(group: BaseExceptionGroup[WireError]) -> WireError:
+    """The error that says most: a lost link is often only what the others did to it."""
+    return min(_leaves(group), key=lambda error: isinstance(error, LinkLost))
+
+
+def _leaves(error: WireError | BaseExceptionGroup[WireError]) -> Iterator[WireError]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

@@ -8,6 +8,7 @@ what the joint holds is at most one window a stream.
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Awaitable, Callable
 
 from cloche_wire.aio.channel import Channel
@@ -26,7 +27,8 @@ class _Joint:
     def fail(self, error: CodedError) -> None:
         for step in (self.finished, self.confirmed):
             if not step.done():
-                step.set_exception(error)
+                # A copy: one error may be told to many channels.
+                step.set_exception(copy.copy(error))
                 # Whoever waits for the other step first never looks at this one.
                 step.exception()
 
@@ -37,6 +39,7 @@ class _Side:
     def __init__(self, joint: _Joint, this: Channel, other: Channel) -> None:
         self._joint, self._this, self._other = joint, this, other
         self._consumed: dict[int, int] = {}
+        self._is_finished = False
 
     def accepted(self, info: Fields, window: int) -> None:
         try:
@@ -59,6 +62,7 @@ class _Side:
 
     def finished(self, result: Fields) -> None:
         # Passed on by `splice`; confirmed to the peer only when the other side has it.
+        self._is_finished = True
         if not self._joint.finished.done():
             self._joint.finished.set_result(result)
 
@@ -68,6 +72,8 @@ class _Side:
             self._joint.confirmed.set_result(None)
 
     def failed(self, error: CodedError) -> None:
+        if self._is_finished:
+            return  # All it had to say has been passed on; only nobody waits for its confirmation any more.
         self._other.reset(error)
         self._joint.fail(error)
 
@@ -99,6 +105,8 @@ async def splice(
     front.sink = _Side(joint, front, back)
     back.sink = _Side(joint, back, front)
     try:
+        # The front's peer may have given up before anybody listened.
+        front.require_live()
         result = await joint.finished
         if before_close is not None:
             await before_close(result)

@@ -18,6 +18,7 @@ from cloche_wire.framing import NONCE_SIZE, Framing
 from cloche_wire.limits import Limits
 
 _READ_SIZE = 256 << 10
+_CLOSE_S = 1.0
 
 
 class Transport(Protocol):
@@ -48,38 +49,64 @@ class Transport(Protocol):
 class MemoryTransport:
     """One end of a link inside this process, bounded like a real one."""
 
-    def __init__(self, inbox: asyncio.Queue[bytes | None], outbox: asyncio.Queue[bytes | None]) -> None:
+    def __init__(self, inbox: _Pipe, outbox: _Pipe) -> None:
         self._inbox, self._outbox = inbox, outbox
-        self._closed = False
 
     @classmethod
     def pair(cls, *, depth: int = 4) -> tuple[MemoryTransport, MemoryTransport]:
         """Two ends, each of which holds `depth` messages that the other has not received."""
-        there: asyncio.Queue[bytes | None] = asyncio.Queue(depth)
-        back: asyncio.Queue[bytes | None] = asyncio.Queue(depth)
+        there, back = _Pipe(depth), _Pipe(depth)
         return cls(there, back), cls(back, there)
 
     async def send(self, message: bytes) -> None:
         """See `Transport`."""
-        if self._closed:
-            raise LinkLost("the link is closed")
         await self._outbox.put(message)
 
     async def receive(self) -> bytes:
         """See `Transport`."""
-        message = None if self._closed else await self._inbox.get()
-        if message is None:
-            self._closed = True
-            raise LinkLost("the far end closed the link")
-        return message
+        return await self._inbox.take()
 
     async def close(self) -> None:
-        """See `Transport`. What is underway is lost, as on a real link."""
+        """See `Transport`. What this end has sent still arrives, as on a socket; what it has not received is lost."""
+        self._inbox.close()
+        self._inbox.messages.clear()
+        self._outbox.close()
+
+
+class _Pipe:
+    """One direction of a link in memory."""
+
+    def __init__(self, depth: int) -> None:
+        self.messages: deque[bytes] = deque()
+        self._depth = depth
+        self._closed = False
+        self._changed = asyncio.Event()
+
+    async def put(self, message: bytes) -> None:
+        while len(self.messages) >= self._depth and not self._closed:
+            await self._changed.wait()
+        if self._closed:
+            raise LinkLost("the link is closed")
+        self.messages.append(message)
+        self._notify()
+
+    async def take(self) -> bytes:
+        while not self.messages:
+            if self._closed:
+                raise LinkLost("the far end closed the link")
+            await self._changed.wait()
+        message = self.messages.popleft()
+        self._notify()
+        return message
+
+    def close(self) -> None:
         self._closed = True
-        for queue in (self._inbox, self._outbox):
-            while queue.full():
-                queue.get_nowait()
-            queue.put_nowait(None)
+        self._notify()
+
+    def _notify(self) -> None:
+        # Wakes those who wait now; who comes later waits for the next time.
+        self._changed.set()
+        self._changed.clear()
 
 
 class WebSocketTransport:
@@ -107,7 +134,14 @@ class WebSocketTransport:
 
     async def close(self) -> None:
         """See `Transport`."""
-        await self._socket.close()
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await self._socket.close()
+        except TimeoutError:
+            pass
+        finally:
+            # Also when this wait is cancelled: the socket must not outlive its link.
+            self._socket.transport.abort()
 
 
 def _why_closed(error: Exception) -> str:
@@ -135,10 +169,12 @@ class StreamTransport:
         self._reader, self._writer = reader, writer
         self._framing = Framing(leader=leader, max_message=(limits or Limits()).max_message, in_step=in_step)
         self._messages: deque[bytes] = deque()
+        self._closing = False
+        # What answers a sync that has been seen: a follower's echo, nothing at a leader.
         self._reply: bytes | None = None
 
     async def sync(self, *, attempt_s: float, deadline_s: float) -> None:
-        """Leader: brings both sides into step.
+        """Leader: brings both sides into step. May be repeated on one stream; each time begins a new link.
 
         Args:
             attempt_s: how long to wait for the echo before completing whatever message the follower may be in.
@@ -147,30 +183,41 @@ class StreamTransport:
         Raises:
             LinkLost: the stream ended.
             LinkSilent: nobody echoed in time.
+            Undecodable: what followed the echo are no messages.
         """
         marker = self._framing.sync(secrets.token_bytes(NONCE_SIZE))
+        self._drop()
         try:
             async with asyncio.timeout(deadline_s):
-                self._writer.write(marker)
-                while True:
-                    try:
-                        async with asyncio.timeout(attempt_s):
-                            await self._until_synced()
-                            self._reply = None
-                            return
-                    except TimeoutError:
-                        self._writer.write(self._framing.filler() + marker)
-                        await self._drain()
+                await self._say(marker)
+                while not await self._is_synced_within(attempt_s):
+                    await self._say(self._framing.filler() + marker)
         except TimeoutError:
             raise LinkSilent(f"the agent did not answer within {deadline_s:g} s") from None
 
+    async def _is_synced_within(self, attempt_s: float) -> bool:
+        try:
+            async with asyncio.timeout(attempt_s):
+                await self._until_synced()
+        except TimeoutError:
+            return False
+        return True
+
     async def synced(self) -> None:
-        """Follower: waits for the leader's sync and answers it."""
+        """Follower: waits for the leader's next sync and answers it. What came before it is dropped.
+
+        Raises:
+            LinkLost: the stream ended.
+            Undecodable: what followed the sync are no messages; call it again to wait for the next one.
+        """
         if self._reply is None:
+            self._framing.lose_step()
+            self._drop()
+            # The sync may stand behind what made no sense, in what has been read already.
+            self._take(b"")
             await self._until_synced()
-        self._writer.write(self._reply or b"")
-        self._reply = None
-        await self._drain()
+        reply, self._reply = self._reply, None
+        await self._say(reply or b"")
 
     async def _until_synced(self) -> None:
         while self._reply is None:
@@ -178,21 +225,34 @@ class StreamTransport:
 
     async def send(self, message: bytes) -> None:
         """See `Transport`."""
-        self._writer.write(self._framing.header(message))
-        self._writer.write(message)
-        await self._drain()
+        await self._say(self._framing.wrap(message))
 
     async def receive(self) -> bytes:
         """See `Transport`. For a follower a new sync ends the link; `synced` then begins the next."""
         while not self._messages:
-            if self._reply is not None:
+            if self._reply:
                 raise LinkLost("the leader began anew")
             self._take(await self._read())
         return self._messages.popleft()
 
     async def close(self) -> None:
-        """See `Transport`."""
+        """See `Transport`. A follower whose leader has begun anew leaves the stream open for the next link."""
+        if self._reply or self._closing:
+            return
+        self._closing = True
         self._writer.close()
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await self._writer.wait_closed()
+        except OSError:
+            pass  # a TimeoutError is one too
+        finally:
+            # Nobody takes what is still unsent, or this wait is cancelled: the stream must not outlive its link.
+            self._writer.transport.abort()
+
+    def _drop(self) -> None:
+        self._messages.clear()
+        self._reply = None
 
     def _take(self, data: bytes) -> None:
         messages, reply = self._framing.feed(data)
@@ -210,10 +270,12 @@ class StreamTransport:
             raise LinkLost("the far end closed the link")
         return data
 
-    async def _drain(self) -> None:
+    async def _say(self, data: bytes) -> None:
+        """Writes and waits for room. One write: `writelines` knows no bound in some versions of Python."""
+        if self._writer.is_closing():
+            raise LinkLost("the link is closed")
+        self._writer.write(data)
         try:
             await self._writer.drain()
         except OSError as error:
             raise LinkLost(f"the link was lost ({error.strerror})") from error
-        if self._writer.is_closing():
-            raise LinkLost("the link is closed")

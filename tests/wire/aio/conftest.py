@@ -1,0 +1,50 @@
+"""Links for the tests of the driver, and proof that each test leaves nothing behind in its loop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.links import KINDS, SMALL, Links, open_links
+
+
+@pytest.fixture(autouse=True)
+async def _clean_loop() -> AsyncIterator[None]:
+    """Fails a test that leaves a task, or an error that nobody has looked at."""
+    loop = asyncio.get_running_loop()
+    complaints: list[dict[str, Any]] = []
+    before = asyncio.all_tasks()
+    loop.set_exception_handler(lambda _loop, context: complaints.append(context))
+    yield
+    left = asyncio.all_tasks() - before - {asyncio.current_task()}
+    # Errors that nobody has looked at are only complained of when their future is collected.
+    gc.collect()
+    assert not left, left
+    assert not complaints, complaints
+
+
+@pytest.fixture(autouse=True)
+def _short_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The waits that end by their bound end soon."""
+    monkeypatch.setattr("cloche_wire.aio.transports._CLOSE_S", 0.02)
+    monkeypatch.setattr("cloche_wire.aio.peer._CLOSE_S", 0.05)
+    monkeypatch.setattr("cloche_wire.aio.peer._LAST_WORDS_S", 0.05)
+
+
+@pytest.fixture(params=KINDS)
+async def links(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Links]:
+    """Links of each kind."""
+    async with open_links(request.param, tmp_path) as links:
+        yield links
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[Links]:
+    """Links in memory, for what does not depend on the kind."""
+    async with open_links("memory", tmp_path, limits=SMALL) as links:
+        yield links

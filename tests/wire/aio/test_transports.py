@@ -1,0 +1,434 @@
+"""What every transport promises, and what only some of them do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import struct
+import termios
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from websockets.asyncio.client import unix_connect
+from websockets.asyncio.server import ServerConnection, unix_serve
+
+from cloche_wire.aio import MemoryTransport, StreamTransport, Transport, WebSocketTransport
+from cloche_wire.errors import LinkLost, LinkSilent, LocalProtocolError, Undecodable
+from cloche_wire.framing import Framing
+from cloche_wire.limits import Limits
+from tests.support.links import Link, Links, Stream, quiet, stream_link, stream_pair
+
+TINY = Limits(max_message=100, max_frame=50)
+
+
+@pytest.fixture
+async def link(links: Links) -> AsyncIterator[Link]:
+    """A link of each kind."""
+    link = await links.make()
+    yield link
+    await link.leader.close()
+    await link.follower.close()
+
+
+class TestEveryTransport:
+    async def test_messages_arrive_whole_and_in_order_both_ways(self, link: Link) -> None:
+        messages = [bytes([number]) * (number * 7 + 1) for number in range(50)]
+        arrived: list[list[bytes]] = []
+
+        async with asyncio.TaskGroup() as tasks:
+            for sender, receiver in ((link.leader, link.follower), (link.follower, link.leader)):
+                tasks.create_task(_send_all(sender, messages))
+                receiving = tasks.create_task(_receive(receiver, len(messages)))
+                receiving.add_done_callback(lambda task: arrived.append(task.result()))
+        assert arrived == [messages, messages]
+
+    async def test_sending_waits_when_the_far_end_does_not_receive(self, link: Link) -> None:
+        sent = 0
+
+        async def flood() -> None:
+            nonlocal sent
+            while True:
+                await link.leader.send(bytes(100_000))
+                sent += 1
+
+        async with asyncio.TaskGroup() as tasks:
+            flooding = tasks.create_task(flood())
+            await quiet()
+            stalled_at = sent
+            await quiet()
+            assert sent == stalled_at
+            assert sent < 30, "the link holds megabytes"
+            # Room for the next message makes it go on.
+            for _ in range(stalled_at):
+                await link.follower.receive()
+            await quiet()
+            assert sent > stalled_at
+            flooding.cancel()
+
+    async def test_what_was_sent_before_closing_arrives_before_the_end(self, link: Link) -> None:
+        await link.leader.send(b"last")
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(link.leader.close())
+            assert await link.follower.receive() == b"last"
+            with pytest.raises(LinkLost):
+                await link.follower.receive()
+
+    async def test_closing_ends_a_pending_receive_at_both_ends(self, link: Link) -> None:
+        async def until_lost(end: Transport) -> None:
+            with pytest.raises(LinkLost):
+                await end.receive()
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(until_lost(link.leader))
+            tasks.create_task(until_lost(link.follower))
+            await quiet()
+            await link.leader.close()
+
+    async def test_closing_ends_a_send_that_waits_at_the_far_end(self, link: Link) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            flooding = tasks.create_task(_flood_until_lost(link.follower))
+            await quiet()
+            assert not flooding.done()
+            await link.leader.close()
+
+    async def test_a_closed_end_neither_sends_nor_receives(self, link: Link) -> None:
+        await link.leader.close()
+        with pytest.raises(LinkLost):
+            await link.leader.send(b"x")
+        with pytest.raises(LinkLost):
+            await link.leader.receive()
+
+    async def test_closing_twice_and_from_both_ends_is_once(self, link: Link) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for end in (link.leader, link.leader, link.follower, link.follower):
+                tasks.create_task(end.close())
+        await link.leader.close()
+
+    async def test_closing_does_not_wait_for_a_far_end_that_takes_nothing(self, link: Link) -> None:
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(_flood_until_lost(link.leader))
+            await quiet()
+            async with asyncio.timeout(5):
+                await link.leader.close()
+
+    async def test_a_broken_link_is_lost_to_both_ends(self, link: Link) -> None:
+        link.sever()
+        for end in (link.leader, link.follower):
+            with pytest.raises(LinkLost):
+                await end.receive()
+            # A socket may take one more before it knows.
+            await _flood_until_lost(end)
+
+    async def test_a_cancelled_receive_loses_nothing(self, link: Link) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(20):
+                receiving = tasks.create_task(link.follower.receive())
+                await quiet()
+                # It is cancelled in the very turn in which its message comes, and in every turn after that.
+                await link.leader.send(bytes([number]))
+                for _ in range(number):
+                    await asyncio.sleep(0)
+                receiving.cancel()
+                await asyncio.wait({receiving})
+                if receiving.cancelled():
+                    assert await link.follower.receive() == bytes([number])
+                else:
+                    assert receiving.result() == bytes([number])
+
+    async def test_a_close_that_is_cancelled_closes_all_the_same(self, link: Link) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            closing = tasks.create_task(link.leader.close())
+            await asyncio.sleep(0)
+            closing.cancel()
+            await asyncio.wait({closing})
+        with pytest.raises(LinkLost):
+            await link.follower.receive()
+
+
+class TestMemory:
+    async def test_an_end_that_closes_loses_what_it_has_not_received_but_no_message_in_the_middle(
+        self,
+    ) -> None:
+        near, far = MemoryTransport.pair(depth=2)
+        await near.send(b"1")
+        await near.send(b"2")
+        await near.close()
+        assert await far.receive() == b"1"
+        assert await far.receive() == b"2"
+        with pytest.raises(LinkLost):
+            await far.receive()
+
+        near, far = MemoryTransport.pair(depth=2)
+        await near.send(b"1")
+        await far.close()
+        with pytest.raises(LinkLost):
+            await far.receive()
+
+
+class TestWebSocket:
+    async def test_a_text_message_is_no_link_message(self, tmp_path: Path) -> None:
+        async def on_socket(connection: ServerConnection) -> None:
+            await connection.send("text")
+            await connection.wait_closed()
+
+        path = str(tmp_path / "ws.sock")
+        async with (
+            unix_serve(on_socket, path),
+            unix_connect(path, "ws://localhost/") as client,
+        ):
+            with pytest.raises(Undecodable, match="text"):
+                await WebSocketTransport(client).receive()
+
+    async def test_the_reason_of_a_close_is_told(self, tmp_path: Path) -> None:
+        async def on_socket(connection: ServerConnection) -> None:
+            await connection.close(4000, "go away")
+
+        path = str(tmp_path / "ws.sock")
+        async with unix_serve(on_socket, path), unix_connect(path, "ws://localhost/") as client:
+            with pytest.raises(LinkLost, match="go away"):
+                await WebSocketTransport(client).receive()
+
+
+@pytest.fixture
+async def streams() -> AsyncIterator[tuple[Stream, Stream]]:
+    """The two raw ends of a byte stream, the leader's first."""
+    near, far = await stream_pair()
+    yield near, far
+    for _reader, writer in (near, far):
+        writer.transport.abort()
+
+
+def leader_on(stream: Stream) -> StreamTransport:
+    return StreamTransport(*stream, leader=True, limits=TINY)
+
+
+def follower_on(stream: Stream) -> StreamTransport:
+    return StreamTransport(*stream, leader=False, limits=TINY)
+
+
+async def in_step(leader: StreamTransport, follower: StreamTransport) -> None:
+    """Syncs both."""
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(follower.synced())
+        tasks.create_task(leader.sync(attempt_s=10, deadline_s=20))
+
+
+class TestByteStream:
+    async def test_a_stream_that_starts_in_step_needs_no_sync(self, streams: tuple[Stream, Stream]) -> None:
+        leader = StreamTransport(*streams[0], leader=True, limits=TINY, in_step=True)
+        follower = StreamTransport(*streams[1], leader=False, limits=TINY, in_step=True)
+        await leader.send(b"hello")
+        assert await follower.receive() == b"hello"
+
+    async def test_a_sync_drops_what_was_on_its_way_before_it(self, streams: tuple[Stream, Stream]) -> None:
+        streams[0][1].write(b"\xc1\x00\x00\x05junk")
+        streams[1][1].write(b"old words of the agent")
+        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        await in_step(leader, follower)
+        await leader.send(b"fresh")
+        await follower.send(b"answer")
+        assert await follower.receive() == b"fresh"
+        assert await leader.receive() == b"answer"
+
+    @pytest.mark.parametrize("missing", [1, 2, 40, 99])
+    async def test_filler_frees_a_follower_that_waits_for_the_rest_of_a_message(
+        self, streams: tuple[Stream, Stream], missing: int
+    ) -> None:
+        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        await in_step(leader, follower)
+        # The hub was killed in the middle of a message: the rest of it never comes.
+        streams[0][1].write(Framing(leader=True, max_message=100).wrap(b"m" * 100)[: -1 - missing])
+        again = leader_on(streams[0])
+
+        async def serve() -> None:
+            # The filler is no message of ours; the sync is behind it.
+            with pytest.raises((Undecodable, LinkLost)):
+                await follower.receive()
+            await follower.synced()
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(serve())
+            await again.sync(attempt_s=0.01, deadline_s=20)
+        await again.send(b"works")
+        assert await follower.receive() == b"works"
+        await follower.send(b"both ways")
+        assert await again.receive() == b"both ways"
+
+    async def test_a_follower_that_was_only_slow_loses_nothing_to_the_second_attempt(
+        self, streams: tuple[Stream, Stream]
+    ) -> None:
+        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        async with asyncio.TaskGroup() as tasks:
+            syncing = tasks.create_task(leader.sync(attempt_s=0.001, deadline_s=20))
+            # Several markers with filler between them are on their way before the follower reads the first.
+            await _until_held(streams[0][1], 3 * len(bytes(100)))
+            await follower.synced()
+            await syncing
+        await leader.send(b"for the next link")
+        # The filler behind the first marker makes no sense; the next marker is behind it.
+        while True:
+            try:
+                message = await follower.receive()
+                break
+            except (LinkLost, Undecodable):
+                await follower.synced()
+        assert message == b"for the next link"
+        # The echoes of all markers reach the leader, which has been in step since the first.
+        await follower.send(b"answer")
+        assert await leader.receive() == b"answer"
+
+    async def test_a_silent_follower_is_given_up_at_the_deadline(
+        self, streams: tuple[Stream, Stream]
+    ) -> None:
+        with pytest.raises(LinkSilent, match=r"within 0\.02 s"):
+            await leader_on(streams[0]).sync(attempt_s=0.004, deadline_s=0.02)
+
+    async def test_a_follower_that_takes_no_bytes_is_given_up_at_the_deadline_and_costs_no_memory(
+        self, streams: tuple[Stream, Stream]
+    ) -> None:
+        leader = StreamTransport(*streams[0], leader=True)
+        with pytest.raises(LinkSilent):
+            await leader.sync(attempt_s=0.001, deadline_s=0.05)
+        transport = streams[0][1].transport
+        assert transport.get_write_buffer_size() < 2 * Limits().max_message
+
+    async def test_a_follower_that_babbles_is_given_up_at_the_deadline(
+        self, streams: tuple[Stream, Stream]
+    ) -> None:
+        async def babble() -> None:
+            while True:
+                streams[1][1].write(b"\xc1\x00\x00\x00cloche-sync!" + b"0" * 32 + b"x" * 100)
+                await streams[1][1].drain()
+                await asyncio.sleep(0)
+
+        async with asyncio.TaskGroup() as tasks:
+            babbling = tasks.create_task(babble())
+            with pytest.raises(LinkSilent):
+                await leader_on(streams[0]).sync(attempt_s=10, deadline_s=0.02)
+            babbling.cancel()
+
+    async def test_a_stream_that_ends_during_a_sync_is_lost(self, streams: tuple[Stream, Stream]) -> None:
+        streams[1][1].close()
+        with pytest.raises(LinkLost):
+            await leader_on(streams[0]).sync(attempt_s=10, deadline_s=20)
+        with pytest.raises(LinkLost):
+            await follower_on(streams[0]).synced()
+
+    async def test_a_new_sync_ends_the_followers_link_and_begins_the_next(
+        self, streams: tuple[Stream, Stream]
+    ) -> None:
+        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        await in_step(leader, follower)
+        await leader.send(b"old")
+        assert await follower.receive() == b"old"
+        async with asyncio.TaskGroup() as tasks:
+            syncing = tasks.create_task(leader_on(streams[0]).sync(attempt_s=10, deadline_s=20))
+            with pytest.raises(LinkLost, match="began anew"):
+                await follower.receive()
+            # Whoever served the link closes it; the stream is already the next link's.
+            await follower.close()
+            await follower.synced()
+            await syncing
+
+    async def test_two_syncs_in_one_breath_are_answered_by_the_second(
+        self, streams: tuple[Stream, Stream]
+    ) -> None:
+        follower = follower_on(streams[1])
+        first, second = leader_on(streams[0]), leader_on(streams[0])
+        async with asyncio.TaskGroup() as tasks:
+            giving_up = tasks.create_task(first.sync(attempt_s=10, deadline_s=20))
+            await quiet()
+            giving_up.cancel()
+            syncing = tasks.create_task(second.sync(attempt_s=10, deadline_s=20))
+            await quiet()
+            await follower.synced()
+            await syncing
+        await second.send(b"hello")
+        assert await follower.receive() == b"hello"
+
+    async def test_a_leader_may_sync_again_on_the_same_stream(self, streams: tuple[Stream, Stream]) -> None:
+        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        for number in range(3):
+            await in_step(leader, follower)
+            await follower.send(b"unread, so void with the next sync")
+            await leader.send(bytes([number + 1]))
+            assert await follower.receive() == bytes([number + 1])
+
+    async def test_waiting_for_a_sync_keeps_nothing_of_what_comes_before_it(
+        self, streams: tuple[Stream, Stream]
+    ) -> None:
+        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        await in_step(leader, follower)
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(follower.synced())
+            for _ in range(1000):
+                await leader.send(bytes(100))
+            await quiet()
+            assert not follower._messages
+            assert len(follower._framing._buffer) < 100
+            waiting.cancel()
+
+    async def test_bytes_that_are_no_message_are_undecodable(self, streams: tuple[Stream, Stream]) -> None:
+        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        await in_step(leader, follower)
+        streams[1][1].write(b"GET / HTTP/1.1\r\n")
+        with pytest.raises(Undecodable):
+            await leader.receive()
+
+    async def test_a_message_over_the_limit_is_our_own_mistake(self) -> None:
+        link = await stream_link(TINY)
+        with pytest.raises(LocalProtocolError):
+            await link.leader.send(bytes(101))
+        await link.leader.close()
+        await link.follower.close()
+
+    async def test_a_cancelled_sync_can_be_begun_again(self, streams: tuple[Stream, Stream]) -> None:
+        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        async with asyncio.TaskGroup() as tasks:
+            syncing = tasks.create_task(leader.sync(attempt_s=10, deadline_s=20))
+            waiting = tasks.create_task(follower.synced())
+            await asyncio.sleep(0)
+            syncing.cancel()
+            waiting.cancel()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(leader.sync(attempt_s=10, deadline_s=20))
+            await quiet()
+            # Both markers are there, and the last one counts.
+            await follower.synced()
+        await leader.send(b"hello")
+        assert await follower.receive() == b"hello"
+
+    async def test_errors_of_the_operating_system_are_a_lost_link(
+        self, streams: tuple[Stream, Stream]
+    ) -> None:
+        leader = StreamTransport(*streams[0], leader=True, limits=TINY, in_step=True)
+        streams[0][0].set_exception(ConnectionResetError(104, "Connection reset by peer"))
+        with pytest.raises(LinkLost, match="Connection reset"):
+            await leader.receive()
+        with pytest.raises(LinkLost, match="Connection reset"):
+            await leader.send(b"x")
+
+
+async def _send_all(sender: Transport, messages: list[bytes]) -> None:
+    for message in messages:
+        await sender.send(message)
+
+
+async def _flood_until_lost(end: Transport) -> None:
+    with contextlib.suppress(LinkLost):
+        while True:
+            await end.send(bytes(100_000))
+
+
+async def _receive(receiver: Transport, count: int) -> list[bytes]:
+    return [await receiver.receive() for _ in range(count)]
+
+
+async def _until_held(writer: asyncio.StreamWriter, least: int) -> None:
+    """Waits until the kernel holds at least this much for the far end."""
+    connected = writer.get_extra_info("socket")
+    while struct.unpack("i", fcntl.ioctl(connected.fileno(), termios.TIOCOUTQ, bytes(4)))[0] < least:
+        await asyncio.sleep(0)
