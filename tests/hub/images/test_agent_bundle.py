@@ -58,6 +58,14 @@ def test_the_same_sources_give_the_same_bytes_wherever_and_whenever(tmp_path: Pa
     assert bundle_agent(one) == bundle_agent(two)
 
 
+def test_its_members_carry_no_time_and_are_not_compressed(tmp_path: Path) -> None:
+    members = zipfile.ZipFile(io.BytesIO(bundle_agent(_packages(tmp_path)).data)).infolist()
+
+    assert {(member.date_time, member.compress_type) for member in members} == {
+        ((1980, 1, 1, 0, 0, 0), zipfile.ZIP_STORED)
+    }
+
+
 def test_a_changed_source_changes_the_hash(tmp_path: Path) -> None:
     one, two = _packages(tmp_path / "one"), _packages(tmp_path / "two", main="print('other')\n")
 

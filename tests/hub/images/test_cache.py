@@ -67,6 +67,16 @@ def test_a_name_that_is_none_of_the_cache_s_is_not_found(cache: Cache, name: str
         cache.image(name)
 
 
+def test_a_name_that_leads_out_of_the_cache_is_not_found_even_if_an_image_is_there(cache: Cache) -> None:
+    stored = add_image(cache, "a", rootfs="1")
+    outside = stored.folder.rename(cache.root / "outside")
+    manifest = outside / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(digest("a"), "../outside"))
+
+    with pytest.raises(NotFound):
+        cache.image("../outside")
+
+
 @pytest.mark.parametrize(
     "missing",
     [

@@ -23,6 +23,9 @@ class _Work:
     def __init__(self) -> None:
         self.started = 0
         self.cancelled = 0
+        self.cleaned = 0
+        self.clean = asyncio.Event()
+        self.clean.set()
         self.running = asyncio.Event()
         self.go = asyncio.Event()
 
@@ -34,8 +37,16 @@ class _Work:
             await self.go.wait()
         except asyncio.CancelledError:
             self.cancelled += 1
+            await self.clean.wait()
+            self.cleaned += 1
             raise
         return f"answer {self.started}"
+
+
+async def _set_later(event: asyncio.Event) -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+    event.set()
 
 
 async def test_callers_of_one_key_share_the_work_and_its_answer() -> None:
@@ -104,17 +115,34 @@ async def test_when_the_last_caller_leaves_the_work_has_ended() -> None:
         assert (caller.cancelled(), work.cancelled) == (True, 1)
 
 
-async def test_who_comes_after_the_last_has_left_starts_anew() -> None:
+async def test_the_last_caller_waits_until_the_work_has_cleaned_up() -> None:
     work = _Work()
+    work.clean.clear()
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         shared = SharedWork[str](group)
         caller = group.create_task(shared.join("k", work, progress=_ignore))
         await work.running.wait()
         caller.cancel()
+        group.create_task(_set_later(work.clean))
         await asyncio.wait([caller])
+
+        assert work.cleaned == 1
+
+
+async def test_who_comes_while_the_work_is_being_called_off_starts_anew() -> None:
+    work = _Work()
+    work.clean.clear()
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        shared = SharedWork[str](group)
+        caller = group.create_task(shared.join("k", work, progress=_ignore))
+        await work.running.wait()
+        caller.cancel()
+        while not work.cancelled:
+            await asyncio.sleep(0)
         work.go.set()
 
         assert await shared.join("k", work, progress=_ignore) == "answer 2"
+        work.clean.set()
 
 
 async def test_a_failure_reaches_every_caller_and_not_the_group() -> None:
