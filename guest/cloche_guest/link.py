@@ -76,7 +76,7 @@ class Link:
                 message = self._connection.data_to_send(_MESSAGE)
                 if not message:
                     return
-                self._unwritten = memoryview(self._framing.header(message) + message)
+                self._unwritten = memoryview(self._framing.wrap(message))
             written = self._transport.write(self._unwritten)
             self._is_full = written < len(self._unwritten)
             self._unwritten = self._unwritten[written:]

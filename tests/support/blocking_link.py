@@ -26,8 +26,8 @@ from cloche_wire.events import Accepted, Confirmed, Ended, Event, Failed, Finish
 from cloche_wire.framing import NONCE_SIZE, Framing
 from cloche_wire.limits import Limits
 
-GUEST_LIMITS = Limits(max_channels=16, max_frame=256 << 10, max_message=512 << 10)
-"""As the hub's own."""
+GUEST_LIMITS = Limits(max_frame=256 << 10, max_message=512 << 10)
+"""The sizes the hub holds guests to."""
 
 STDIN, STDOUT, STDERR = 1, 1, 2
 _READ_SIZE = 256 << 10
@@ -232,7 +232,7 @@ class BlockingLink:
 
     def _gather(self) -> None:
         while len(self._unsent) < _MESSAGE and (message := self.connection.data_to_send(_MESSAGE)):
-            self._unsent += self._framing.header(message) + message
+            self._unsent += self._framing.wrap(message)
 
     def _send(self) -> None:
         if self._socket is None:

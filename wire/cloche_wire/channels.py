@@ -35,6 +35,9 @@ class State(Enum):
     RESETTING = "resetting"
     DONE = "done"
 
+    # Members are one of a kind; Enum would hash their names, in Python, for every frame.
+    __hash__ = object.__hash__
+
 
 PEER_MAY_SEND: dict[State, frozenset[Tag]] = {
     State.OPENING: frozenset({Tag.ACCEPT, Tag.CLOSE, Tag.RESET}),
@@ -143,8 +146,17 @@ class Channel:
 
     def check(self, tag: Tag) -> None:
         """Raises RemoteProtocolError unless the peer may send this frame now."""
-        if tag not in PEER_MAY_SEND[self.state] or (tag is Tag.CLOSE and not self.opened_here):
+        if (
+            tag not in PEER_MAY_SEND[self.state]
+            or (tag is Tag.CLOSE and not self.opened_here)
+            or self.open_unsent  # it cannot know of the channel yet
+        ):
             raise RemoteProtocolError(f"{tag.name} on channel {self.number}, which is {self.state.value}")
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether our side has had the last word about it: its result has come, or we have reset it."""
+        return self.state in (State.CLOSED_BY_PEER, State.RESETTING)
 
     # What our side does.
 
@@ -181,7 +193,7 @@ class Channel:
         """Marks received bytes as consumed; returns how many are consumed but not acknowledged."""
         self.require("consume")
         receiving = self.receiving.get(stream)
-        if receiving is None or count > receiving.received - receiving.consumed:
+        if receiving is None or not 0 <= count <= receiving.received - receiving.consumed:
             raise LocalProtocolError(
                 f"channel {self.number}: {count} bytes of stream {stream} were not received"
             )
@@ -252,7 +264,7 @@ class Channel:
     # What to send next.
 
     def next_frame(self, limits: Limits) -> Frame | None:
-        """The next frame to send in this channel's order, or None; acknowledgements come apart (`next_ack`)."""
+        """The next frame to send in this channel's order, or None; acknowledgements come apart (`next_acks`)."""
         if self.open_unsent:
             self.open_unsent, self.open_ever_sent = False, True
             return Open(self.number, self.kind, self.params, self.window)
@@ -281,8 +293,13 @@ class Channel:
         return None
 
     def next_acks(self) -> list[Ack]:
-        """An acknowledgement for each stream that has been consumed further than the peer knows."""
-        acks = []
+        """An acknowledgement for each stream that has been consumed further than the peer knows.
+
+        None once we are closing: the peer may have our CLOSE already and sends nothing more.
+        """
+        acks: list[Ack] = []
+        if self.state is State.CLOSING:
+            return acks
         for stream, receiving in self.receiving.items():
             if receiving.consumed > receiving.acked:
                 receiving.acked = receiving.consumed
@@ -295,6 +312,10 @@ class Channel:
         """What our hello says of this channel: `[number, standing, [[stream, received, ended], …]]`."""
         streams = [[number, stream.received, stream.ended] for number, stream in self.receiving.items()]
         return [self.number, _STANDING[self.state], streams]
+
+    def open_again(self) -> None:
+        """The peer has never heard of the channel: as if OPEN had not been sent."""
+        self.open_unsent, self.open_ever_sent = True, False
 
     def rewind(self, report: Report) -> None:
         """Takes up where the peer's report says it stands.

@@ -49,6 +49,10 @@ class CodedError(WireError):
         self.message = message
         self.details = details
 
+    def brief(self) -> CodedError:
+        """The same without details, with a message that fits every frame and is text (a file's name may be none)."""
+        return type(self)(self.message[:300].encode(errors="replace").decode())
+
 
 class InternalError(CodedError):
     """A defect on the other side; its log has the cause."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgpack
 
-from cloche_wire.errors import TooLarge, Undecodable
+from cloche_wire.errors import LocalProtocolError, TooLarge, Undecodable
 from cloche_wire.limits import Limits
 
 Buffer: TypeAlias = bytes | memoryview
@@ -44,8 +44,10 @@ class Hello(NamedTuple):
     software: str
     session: bytes
     """Names the state that both sides keep across links; the leader chooses it."""
+    generation: int
+    """Which state of the session this is about: the follower answers with one more when it begins anew."""
     resumes: bool
-    """Whether the sender still has the state of this session."""
+    """Whether the sender holds that state: a leader offers to go on with it, a follower does."""
     highest: int
     """The highest channel number of the receiver's that the sender has seen opened."""
     channels: list[Any]
@@ -143,25 +145,49 @@ class Bye(NamedTuple):
 
 Frame: TypeAlias = Hello | Open | Accept | Data | Eof | Ack | Close | Reset | Closed | Ping | Pong | Bye
 
-# tag → the frame's class and the type of each field behind the channel. `bool` is an `int` to isinstance, so
-# integers are compared by exact type.
-_SHAPES: dict[int, tuple[type[Any], tuple[type, ...]]] = {
-    Tag.HELLO: (Hello, (int, str, bytes, bool, int, list, dict)),
-    Tag.OPEN: (Open, (str, dict, int)),
-    Tag.ACCEPT: (Accept, (dict, int)),
-    Tag.DATA: (Data, (int, int, bytes)),
-    Tag.EOF: (Eof, (int, int)),
-    Tag.ACK: (Ack, (int, int)),
-    Tag.CLOSE: (Close, (dict,)),
-    Tag.RESET: (Reset, (str, str, dict)),
-    Tag.CLOSED: (Closed, ()),
-    Tag.PING: (Ping, (int,)),
-    Tag.PONG: (Pong, (int,)),
-    Tag.BYE: (Bye, (str, str)),
+
+class _Shape(NamedTuple):
+    """What a decoder checks of a frame."""
+
+    cls: type[Any]
+    types: tuple[type, ...]
+    """Of the fields, the channel first. `bool` is an `int` to isinstance, so types are compared exactly."""
+    numbers: tuple[int, ...]
+    """Where the fields are numbers, each of which has a range."""
+    maps: tuple[int, ...]
+    """Where the fields are maps, the keys of which are text."""
+
+
+def _shape(cls: type[Any], *types: type) -> _Shape:
+    types = (int, *types)
+    return _Shape(
+        cls,
+        types,
+        tuple(place for place, expected in enumerate(types) if expected is int),
+        tuple(place for place, expected in enumerate(types) if expected is dict),
+    )
+
+
+_SHAPES: dict[int, _Shape] = {
+    Tag.HELLO: _shape(Hello, int, str, bytes, int, bool, int, list, dict),
+    Tag.OPEN: _shape(Open, str, dict, int),
+    Tag.ACCEPT: _shape(Accept, dict, int),
+    Tag.DATA: _shape(Data, int, int, bytes),
+    Tag.EOF: _shape(Eof, int, int),
+    Tag.ACK: _shape(Ack, int, int),
+    Tag.CLOSE: _shape(Close, dict),
+    Tag.RESET: _shape(Reset, str, str, dict),
+    Tag.CLOSED: _shape(Closed),
+    Tag.PING: _shape(Ping, int),
+    Tag.PONG: _shape(Pong, int),
+    Tag.BYE: _shape(Bye, str, str),
 }
-TAG_OF: dict[type[Any], Tag] = {shape[0]: Tag(tag) for tag, shape in _SHAPES.items()}
+TAG_OF: dict[type[Any], Tag] = {shape.cls: Tag(tag) for tag, shape in _SHAPES.items()}
 
 _LARGEST_NUMBER = (1 << 63) - 1
+
+# One for all: a new one for each frame costs twice as much as the packing. It never runs Python code in the middle.
+_packer = msgpack.Packer(use_bin_type=True)
 
 
 def encode(frame: Frame, limits: Limits) -> bytes:
@@ -170,31 +196,66 @@ def encode(frame: Frame, limits: Limits) -> bytes:
     Raises:
         TooLarge: the frame is over `limits.max_frame`; nothing may be sent of it.
     """
-    packed: bytes = msgpack.packb((TAG_OF[type(frame)], *frame), use_bin_type=True)
+    packed: bytes = _packer.pack((TAG_OF[type(frame)], *frame))
     if len(packed) > limits.max_frame:
-        name = type(frame).__name__.upper()
         raise TooLarge(
-            f"{name} of {len(packed)} bytes is over the limit of {limits.max_frame} bytes a frame; send bulk data in a stream"
+            f"{_name(frame)} of {len(packed)} bytes is over the limit of {limits.max_frame} bytes a frame; send bulk data in a stream"
         )
     return packed
 
 
+def check(frame: Frame, limits: Limits) -> None:
+    """Makes sure that a peer with the same limits takes the frame: one it refuses would end every link it is sent on.
+
+    Raises:
+        TooLarge: the frame, or a list or map in it, is over a limit.
+        LocalProtocolError: it holds what no frame can carry, such as a key that is not text.
+    """
+    try:
+        packed = encode(frame, limits)
+        _frame(msgpack.unpackb(packed, **_bounds(limits)))
+    except (ValueError, TypeError, OverflowError, msgpack.UnpackException, Undecodable) as error:
+        reason = f"{_name(frame)} cannot carry this: {str(error)[:200] or type(error).__name__}"
+        # The words of msgpack for a list or map over its bound.
+        raise (TooLarge if " exceeds max_" in reason else LocalProtocolError)(reason) from None
+
+
+def _name(frame: Frame) -> str:
+    return type(frame).__name__.upper()
+
+
+def _bounds(limits: Limits) -> dict[str, Any]:
+    # Every bound is given: each default follows the buffer's size, and a nested array header allocates by its count.
+    return {
+        "raw": False,
+        "use_list": True,
+        "strict_map_key": True,
+        "max_array_len": limits.max_items,
+        "max_map_len": limits.max_items,
+        "max_str_len": limits.max_frame,
+        "max_bin_len": limits.max_frame,
+        "max_ext_len": 0,
+    }
+
+
 def _frame(fields: Any) -> Frame:
     """The typed frame, or Undecodable."""
-    if type(fields) is not list or len(fields) < 2:
-        raise Undecodable("a frame is an array of at least a tag and a channel")
-    tag, channel = fields[0], fields[1]
+    if type(fields) is not list or not fields:
+        raise Undecodable("a frame is an array that begins with a tag")
+    tag = fields[0]
     shape = _SHAPES.get(tag) if type(tag) is int else None
     if shape is None:
         raise Undecodable(f"no frame has the tag {str(tag)[:40]}")
-    cls, types = shape
-    values = fields[2 : 2 + len(types)]
-    if len(values) < len(types) or type(channel) is not int or not 0 <= channel <= _LARGEST_NUMBER:
-        raise Undecodable(f"{cls.__name__.upper()} is cut short or has no channel number")
-    for value, expected in zip(values, types, strict=True):
-        if type(value) is not expected or (isinstance(value, int) and not 0 <= value <= _LARGEST_NUMBER):
-            raise Undecodable(f"{cls.__name__.upper()} has a field of the wrong type or range")
-    frame: Frame = cls(channel, *values)
+    values = fields[1 : 1 + len(shape.types)]
+    if tuple(map(type, values)) != shape.types:
+        raise Undecodable(f"{shape.cls.__name__.upper()} is cut short or has a field of the wrong type")
+    for place in shape.numbers:
+        if not 0 <= values[place] <= _LARGEST_NUMBER:
+            raise Undecodable(f"{shape.cls.__name__.upper()} has a number out of range")
+    for place in shape.maps:
+        if not all(type(key) is str for key in values[place]):
+            raise Undecodable(f"{shape.cls.__name__.upper()} has a key that is not text")
+    frame: Frame = shape.cls(*values)
     return frame
 
 
@@ -203,18 +264,7 @@ class Decoder:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        # Every bound is given: each default follows the buffer's size, and a nested array header allocates by its count.
-        self._unpacker = msgpack.Unpacker(
-            raw=False,
-            use_list=True,
-            strict_map_key=True,
-            max_buffer_size=limits.max_message,
-            max_array_len=limits.max_items,
-            max_map_len=limits.max_items,
-            max_str_len=limits.max_frame,
-            max_bin_len=limits.max_frame,
-            max_ext_len=0,
-        )
+        self._unpacker = msgpack.Unpacker(max_buffer_size=limits.max_message, **_bounds(limits))
         self._fed = 0
 
     def frames(self, message: Buffer) -> Iterator[Frame]:

@@ -1,32 +1,38 @@
-"""Link messages over a byte stream: a length in front, and a way back into step after the stream was cut.
+"""Link messages over a byte stream: a length in front, a mark behind, and a way back into step after a cut.
 
-A message is `0xC1`, three bytes of length (big-endian, never 0), then that many bytes. 0xC1 is the one byte that
-msgpack never uses, so a stream out of step is seen at the next header.
+A message is `0xC1`, three bytes of length (big-endian, never 0), that many bytes, and `0xC1` once more. 0xC1 is the
+one byte that msgpack never uses, so a stream out of step is seen at the next header.
 
 When a serial port's far end goes away, what was in flight is lost, possibly in the middle of a message. So a link
 over such a port begins with a **sync**: the leader sends a marker with a fresh nonce, the follower drops everything
-before it and echoes the nonce, the leader drops everything before that echo. A marker is a header of length 0, a word
-and 16 bytes of nonce.
+before it and echoes the nonce, the leader drops everything before that echo. A marker is a header of length 0, a word,
+and a nonce of 16 bytes in hexadecimal digits.
 
-Without I/O; the rules of who waits how long are the driver's:
+Rules:
+- A follower in the middle of a message that will never be completed swallows the marker as a part of it. The leader,
+  missing the echo, sends `filler` and the marker again: enough zeros to complete any message.
+- Such a message is never taken for a real one, whatever it carries: where its end mark should be there is a zero or a
+  byte of a marker, and behind its first byte a marker holds no 0xC1.
+- The first marker found begins the link; echoes of further ones of the same sync mean nothing to the leader.
 
-- A follower in step takes a marker at any message boundary. If it is in the middle of a message that will never be
-  completed, the marker is swallowed as part of that message; the leader, missing the echo, sends `filler` and the
-  marker again, which completes any message. Its garbage does not decode, and the follower calls `lose_step`.
+Without I/O; who waits how long is the driver's.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 
 from cloche_wire.errors import LocalProtocolError, Undecodable
 
+_MARK = 0xC1
 _HEADER = struct.Struct(">I")
-_FIRST_BYTE = 0xC1 << 24
-_LEADER_MARK = _HEADER.pack(_FIRST_BYTE) + b"cloche-sync?"
-_FOLLOWER_MARK = _HEADER.pack(_FIRST_BYTE) + b"cloche-sync!"
+_END = bytes([_MARK])
+_LEADER_MARKER = _HEADER.pack(_MARK << 24) + b"cloche-sync?"
+_FOLLOWER_MARKER = _HEADER.pack(_MARK << 24) + b"cloche-sync!"
 NONCE_SIZE = 16
-_MARKER_SIZE = len(_LEADER_MARK) + NONCE_SIZE
+_MARKER_SIZE = len(_LEADER_MARKER) + 2 * NONCE_SIZE
+_DIGITS = re.compile(rb"[0-9a-f]{32}")
 
 
 class Framing:
@@ -34,7 +40,7 @@ class Framing:
 
     Args:
         leader: whether this side begins syncs.
-        max_message: bytes of one message, as in `Limits`.
+        max_message: bytes of one message, as in `Limits`; the leader's must not be below the follower's.
         in_step: whether the stream starts at a message boundary, as a fresh socket does; otherwise `sync` first.
     """
 
@@ -43,28 +49,33 @@ class Framing:
             raise LocalProtocolError("a message's length has three bytes")
         self._max_message = max_message
         self._leader = leader
-        self._their_mark = _FOLLOWER_MARK if leader else _LEADER_MARK
-        self._nonce: bytes | None = None
+        self._our_marker = _LEADER_MARKER if leader else _FOLLOWER_MARKER
+        self._their_marker = _FOLLOWER_MARKER if leader else _LEADER_MARKER
+        self._nonce = b""
         self._buffer = bytearray()
         self.in_step = in_step
 
-    def header(self, message: bytes) -> bytes:
-        """What goes in front of a message."""
+    def wrap(self, message: bytes) -> bytes:
+        """A message as it goes into the stream."""
         if not 0 < len(message) <= self._max_message:
             raise LocalProtocolError(f"a message of {len(message)} bytes; the limit is {self._max_message}")
-        return _HEADER.pack(_FIRST_BYTE | len(message))
+        return b"".join((_HEADER.pack(_MARK << 24 | len(message)), message, _END))
 
     def sync(self, nonce: bytes) -> bytes:
-        """Leader: begins a sync; returns what to send. Everything before the echo of this nonce is dropped."""
+        """Leader: begins a sync; returns the marker to send. Everything before its echo is dropped.
+
+        Args:
+            nonce: 16 bytes that were never used before on this stream.
+        """
         if not self._leader or len(nonce) != NONCE_SIZE:
             raise LocalProtocolError(f"the leader syncs, with a nonce of {NONCE_SIZE} bytes")
-        self._nonce = nonce
+        self._nonce = nonce.hex().encode()
         self.lose_step()
-        return _LEADER_MARK + nonce
+        return self._our_marker + self._nonce
 
     def filler(self) -> bytes:
         """Leader: bytes that complete any message the follower may be in the middle of."""
-        return bytes(self._max_message)
+        return bytes(self._max_message + len(_END))
 
     def lose_step(self, rejected: bytes = b"") -> None:
         """Drops everything up to the next marker, which may hide in a message that made no sense (`rejected`)."""
@@ -80,57 +91,65 @@ class Framing:
             whatever was underway on the link before is void.
 
         Raises:
-            Undecodable: the stream is out of step; it is searched for the next marker from here on.
+            Undecodable: the stream is out of step, and so far no marker has come; it is searched for one from here on.
         """
         self._buffer += data
         messages: list[bytes] = []
         reply: bytes | None = None
+        lost = False
         while True:
             if not self.in_step:
                 found = self._search()
+                if found is None and lost:
+                    raise Undecodable("the byte stream is out of step")
                 if found is None:
                     return messages, reply
-                reply = found
+                reply, lost = found, False
                 messages.clear()
             size = self._next_size()
             if size is None:
                 return messages, reply
-            if size == 0:
-                # A marker where a header is due: let the search take it.
+            if size > 0:
+                messages.append(bytes(memoryview(self._buffer)[_HEADER.size : _HEADER.size + size]))
+                del self._buffer[: _HEADER.size + size + len(_END)]
+            elif self._leader and self._buffer.startswith(self._their_marker):
+                del self._buffer[:_MARKER_SIZE]
+            else:
+                # For a follower a marker where a header is due is a new sync: let the search take it.
+                lost = not self._buffer.startswith(self._their_marker)
                 self.in_step = False
-                continue
-            end = _HEADER.size + size
-            messages.append(bytes(memoryview(self._buffer)[_HEADER.size : end]))
-            del self._buffer[:end]
 
     def _next_size(self) -> int | None:
-        """The size of the message at the front if it is complete, 0 for a complete marker, None if bytes are missing."""
+        """The size of the whole message at the front; 0 if there stands something else; None if bytes are missing."""
         if len(self._buffer) < _HEADER.size:
             return None
         (header,) = _HEADER.unpack_from(self._buffer)
-        size = int(header ^ _FIRST_BYTE)
+        size = int(header ^ _MARK << 24)
         if size > self._max_message:
-            self.in_step = False
-            raise Undecodable("the byte stream is out of step")
-        needed = _HEADER.size + size if size else _MARKER_SIZE
-        return size if len(self._buffer) >= needed else None
+            return 0
+        if size == 0:
+            return None if len(self._buffer) < _MARKER_SIZE else 0
+        end = _HEADER.size + size
+        if len(self._buffer) <= end:
+            return None
+        return size if self._buffer[end] == _MARK else 0
 
     def _search(self) -> bytes | None:
         """Looks for a marker of the peer's; drops what is before it. Returns what to send once it is found."""
         while True:
-            at = self._buffer.find(self._their_mark)
+            at = self._buffer.find(self._their_marker)
             if at < 0:
                 # The beginning of a marker may stand at the end.
-                del self._buffer[: max(0, len(self._buffer) - len(self._their_mark) + 1)]
+                del self._buffer[: max(0, len(self._buffer) - len(self._their_marker) + 1)]
                 return None
             del self._buffer[:at]
             if len(self._buffer) < _MARKER_SIZE:
                 return None
-            nonce = bytes(self._buffer[len(self._their_mark) : _MARKER_SIZE])
-            del self._buffer[:_MARKER_SIZE]
-            if not self._leader:
+            nonce = bytes(self._buffer[len(self._their_marker) : _MARKER_SIZE])
+            if (nonce == self._nonce) if self._leader else _DIGITS.fullmatch(nonce):
+                del self._buffer[:_MARKER_SIZE]
+                self._nonce = b""
                 self.in_step = True
-                return _FOLLOWER_MARK + nonce
-            if nonce == self._nonce:
-                self.in_step = True
-                return b""
+                return b"" if self._leader else self._our_marker + nonce
+            # Another sync's, or one cut short: the right one may begin inside of it.
+            del self._buffer[: len(self._their_marker)]

@@ -2,7 +2,7 @@
 
 Order: words about the link and confirmations first, then acknowledgements, then one frame of each channel by turns.
 Rule: nothing the peer does makes it grow without end; only the newest ping is answered, and a peer that resets
-channels without reading is dropped by the connection (`Outbox.urgent`).
+channels without reading is dropped by the connection (`Outbox.is_choked`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from collections import deque
 from cloche_wire.channels import Channel
 from cloche_wire.frames import Frame, Pong
 from cloche_wire.limits import Limits
+
+# What stands beside the confirmations: acknowledgements of one channel, a ping or two.
+_SPARE_WORDS = 16
 
 
 class Outbox:
@@ -28,13 +31,15 @@ class Outbox:
     def __bool__(self) -> bool:
         return bool(self.urgent or self._pong is not None or self._ready or self._acks_due)
 
-    def new_link(self) -> None:
-        """Drops what only made sense on the last link."""
-        self.urgent.clear()
-        self._pong = None
+    @property
+    def is_choked(self) -> bool:
+        """Whether more confirmations wait than a peer that reads can cause: one for each channel of either side."""
+        return len(self.urgent) > 2 * self._limits.max_channels + _SPARE_WORDS
 
     def clear(self) -> None:
-        """Forgets all turns."""
+        """Forgets what was to be said on the last link."""
+        self.urgent.clear()
+        self._pong = None
         self._ready.clear()
         self._is_ready.clear()
         self._acks_due.clear()
