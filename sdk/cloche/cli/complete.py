@@ -1,0 +1,63 @@
+"""What the shell is offered when somebody presses Tab: fast, and silent when there is nothing to offer.
+
+Rule: completing never starts a hub and never waits for one longer than a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cloche.aio import Hub
+
+_MOMENT_S = 1.0
+_FLAVORS = (("small", "1 CPU, 512 MiB"), ("medium", "2 CPUs, 2 GiB"), ("large", "4 CPUs, 4 GiB"))
+_RECIPES = (("python", "Python with pip"), ("minimal", "what the agent needs, and no more"))
+
+Offer = list[tuple[str, str]]
+
+
+def complete_flavors(incomplete: str) -> Offer:
+    """Sizes of machines."""
+    return _beginning(incomplete, _FLAVORS)
+
+
+def complete_recipes(incomplete: str) -> Offer:
+    """Recipes that come with Cloche, and those images have been built from."""
+
+    async def ask(hub: Hub) -> Offer:
+        return [(image.recipe, "built") for image in await hub.images()]
+
+    return _beginning(incomplete, dict([*_ask(ask), *_RECIPES]).items())
+
+
+def complete_sandboxes(incomplete: str) -> Offer:
+    """Names and ids of sandboxes."""
+
+    async def ask(hub: Hub) -> Offer:
+        infos = [sandbox.info for sandbox in await hub.sandboxes()]
+        names = [(info.name, f"{info.recipe}, {info.state}") for info in infos]
+        # Ids only for somebody who is typing one.
+        return names + [(info.id, info.name) for info in infos if incomplete.startswith("sb_")]
+
+    return _beginning(incomplete, _ask(ask))
+
+
+def _ask(question: Callable[[Hub], Awaitable[Offer]]) -> Offer:
+    async def asked() -> Offer:
+        from cloche.aio import Hub
+
+        async with asyncio.timeout(_MOMENT_S), Hub.connect(reconnect_s=0) as hub:
+            return await question(hub)
+
+    try:
+        return asyncio.run(asked())
+    except Exception:
+        # Whatever it is: a traceback in the middle of somebody's command line helps nobody.
+        return []
+
+
+def _beginning(incomplete: str, offers: Iterable[tuple[str, str]]) -> Offer:
+    return [(word, about) for word, about in offers if word.startswith(incomplete)]

@@ -1,0 +1,129 @@
+"""`cloche image build | ls | rm`: what machines start from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cloche.cli import options
+from cloche.cli.complete import complete_recipes
+from cloche.cli.output import age, clean, show, show_json, size, table
+from cloche.errors import BadRequest, NotFound
+
+if TYPE_CHECKING:
+    from cloche.aio import Hub
+    from cloche.cli.session import Interrupts
+    from cloche.messages import ImageInfo
+
+_SHORT = 12
+"""Digits of a digest that a person is shown; more than enough to tell images apart."""
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the group."""
+    group = typer.Typer(help="Build, list and remove images.", no_args_is_help=True)
+    group.command("build")(build)
+    group.command("ls")(ls)
+    group.command("rm")(rm)
+    app.add_typer(group, name="image")
+
+
+def build(
+    recipe: Annotated[
+        str, typer.Argument(metavar="RECIPE", help="Its name.", autocompletion=complete_recipes)
+    ],
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Build even if there is a current image.")
+    ] = False,
+    json: options.JsonOption = False,
+) -> int:
+    """Build the image of a recipe.
+
+    Does nothing if there is a current one.
+
+    \b
+    Examples:
+      cloche image build python
+      cloche image build minimal --rebuild
+    """
+    from cloche.cli.progress import shown_progress
+    from cloche.cli.session import with_hub
+
+    async def work(hub: Hub, _interrupts: Interrupts) -> None:
+        with shown_progress() as on_progress:
+            image = await hub.build_image(recipe, rebuild=rebuild, on_progress=on_progress)
+        if json:
+            show_json(image)
+        else:
+            show(f"{clean(image.recipe)}  {image.digest[:_SHORT]}  {size(image.size_bytes)}")
+
+    return with_hub(work)
+
+
+def ls(json: options.JsonOption = False) -> int:
+    """List images, newest first.
+
+    \b
+    Examples:
+      cloche image ls
+      cloche image ls --json
+    """
+    from cloche.cli.session import with_hub
+
+    async def work(hub: Hub, _interrupts: Interrupts) -> None:
+        images = await hub.images()
+        if json:
+            show_json(images)
+            return
+        rows = [
+            (image.recipe, image.digest[:_SHORT], image.arch, size(image.size_bytes), age(image.built_at))
+            for image in images
+        ]
+        show(table(("RECIPE", "DIGEST", "ARCH", "SIZE", "BUILT"), rows))
+
+    return with_hub(work)
+
+
+def rm(
+    image: Annotated[
+        str, typer.Argument(metavar="IMAGE", help="A digest, how one begins, or a recipe's name.")
+    ],
+    json: options.JsonOption = False,
+) -> int:
+    """Remove an image and its templates.
+
+    \b
+    Examples:
+      cloche image rm minimal
+      cloche image rm 3f2a9c
+    """
+    from cloche.cli.session import with_hub
+
+    async def work(hub: Hub, _interrupts: Interrupts) -> None:
+        found = find_image(image, await hub.images())
+        await hub.remove_image(found.digest)
+        if json:
+            show_json(found)
+        else:
+            show(found.digest[:_SHORT])
+
+    return with_hub(work)
+
+
+def find_image(reference: str, images: Sequence[ImageInfo]) -> ImageInfo:
+    """The image a user means.
+
+    Raises:
+        NotFound: none is.
+        BadRequest: several are.
+    """
+    matches = [image for image in images if reference and image.digest.startswith(reference)]
+    matches = matches or [image for image in images if image.recipe == reference]
+    if not matches:
+        raise NotFound(f"no image {reference!r}; see: cloche image ls")
+    if len(matches) > 1:
+        digests = ", ".join(image.digest[:_SHORT] for image in matches)
+        raise BadRequest(f"{reference!r} could be any of: {digests}; give one of these")
+    return matches[0]

@@ -1,0 +1,149 @@
+"""The command line's entry: the commands put together, and how every one of them ends.
+
+Rule: nobody ever sees a traceback unless they set CLOCHE_DEBUG=1; what is not foreseen is said to be a defect.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from cloche.cli import audit, completion, disk, doctor, execute, hub, image, run, sandboxes
+from cloche.cli.failures import BY_SIGNAL, FAILED, SIGPIPE, PipeClosed, status_for
+from cloche.cli.output import clean
+from cloche.errors import CodedError
+from cloche.version import VERSION
+
+_HELP = """Run code nobody trusts in real virtual machines on your own host.
+
+\b
+  cloche run -- python3 -c 'print(6 * 7)'
+  cloche create --name box
+  cloche exec box -- sh -c 'echo hi'
+  cloche rm box
+"""
+_EPILOG = (
+    "Exit status: the command's own; 124 timed out; 125 Cloche failed; 126 and 127 the command cannot be run or is not "
+    "there; 128+N ended by signal N; 2 wrong usage."
+)
+
+
+def build_app(*, completes: bool = False) -> typer.Typer:
+    """The whole command line.
+
+    Args:
+        completes: whether it answers a shell's questions, too.
+    """
+    whole = typer.Typer(
+        name="cloche",
+        help=_HELP,
+        epilog=_EPILOG,
+        add_completion=completes,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    whole.callback()(_root)
+    for module in (run, sandboxes, execute, image, hub, disk, audit, doctor, completion):
+        module.add_to(whole)
+    return whole
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        sys.stdout.write(f"cloche {VERSION}\n")
+        raise typer.Exit
+
+
+def _root(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
+app = build_app()
+
+
+def main() -> None:
+    """Runs the command line of this process and ends it."""
+    # Texts from elsewhere may hold what this terminal's encoding has not.
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    status = run_command(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = BY_SIGNAL + SIGPIPE
+    if status == BY_SIGNAL + SIGPIPE:
+        # The interpreter flushes once more at its end, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
+
+
+def run_command(argv: list[str]) -> int:
+    """Runs one command line; returns the exit status."""
+    if os.environ.get(completion.QUESTION):
+        return _answer_shell()
+    try:
+        return app(argv, prog_name="cloche", standalone_mode=False) or 0
+    except typer.TyperException as error:
+        return _wrong_usage(error)
+    except (PipeClosed, BrokenPipeError):
+        return BY_SIGNAL + SIGPIPE
+    except CodedError as error:
+        _fail(error.message, error)
+        return status_for(error)
+    except OSError as error:
+        _fail(str(error), error)
+        return FAILED
+    except Exception as error:
+        # The edge of the program: what nobody foresaw is our defect, and still no traceback for a user.
+        _fail(f"a defect: {type(error).__name__}: {error}; CLOCHE_DEBUG=1 shows where", error)
+        return FAILED
+
+
+def _answer_shell() -> int:
+    """Says what the shell may offer; whatever goes wrong, it is offered nothing."""
+    try:
+        build_app(completes=True)([], prog_name="cloche", complete_var=completion.QUESTION)
+    except Exception:
+        # A traceback in the middle of somebody's command line helps nobody.
+        return FAILED
+    return 0
+
+
+def _wrong_usage(error: typer.TyperException) -> int:
+    context = getattr(error, "ctx", None)
+    # The library's own class for a group without a command, which carries the help, has no public name.
+    if type(error).__name__ == "NoArgsIsHelpError":
+        sys.stderr.write(f"{error.format_message()}\n")
+        return error.exit_code
+    path = context.command_path if context is not None else "cloche"
+    message = error.format_message().rstrip(".")
+    if message.startswith("No such option") and path.endswith((" run", " exec")):
+        message += "; options of the command in the sandbox go behind `--`"
+    _fail(f"{message}{'' if message.endswith('?') else ';'} see: {path} --help", error)
+    return error.exit_code
+
+
+def _fail(line: str, error: BaseException) -> None:
+    if os.environ.get("CLOCHE_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"cloche: {clean(line)}\n")
+        sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    main()

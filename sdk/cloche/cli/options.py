@@ -1,0 +1,137 @@
+"""Options that several commands have, and how their texts are read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, overload
+
+import typer
+
+from cloche.cli.complete import complete_flavors, complete_recipes, complete_sandboxes
+
+_PARTS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)(ms|s|m|h|d))+", re.ASCII)
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
+
+
+@overload
+def parse_duration(text: str) -> float: ...
+@overload
+def parse_duration(text: str | None) -> float | None: ...
+def parse_duration(text: str | None) -> float | None:
+    """Seconds in `90s`, `15m`, `2h`, `1h30m`, `1d`, or a plain number of seconds; None if nothing is given.
+
+    Raises:
+        BadParameter: it is none of these.
+    """
+    if text is None:
+        return None
+    if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
+        return float(text)
+    if not _DURATION.fullmatch(text):
+        raise typer.BadParameter(f"{text!r} is no duration; give one such as 90s, 15m, 2h or 1h30m")
+    return sum(float(number) * _PARTS[unit] for number, unit in _PART.findall(text))
+
+
+def parse_env(texts: Iterable[str] | None, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Variables from `KEY=VALUE`, or `KEY` with the value it has here.
+
+    Raises:
+        BadParameter: `KEY` is not set here.
+    """
+    here = os.environ if environ is None else environ
+    env = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not name:
+            raise typer.BadParameter(
+                f"{text!r} names no variable; give KEY=VALUE, or KEY to pass on your own"
+            )
+        if not equals and name not in here:
+            raise typer.BadParameter(f"{name} is not set here; give {name}=VALUE")
+        env[name] = value if equals else here[name]
+    return env
+
+
+def parse_labels(texts: Iterable[str] | None) -> dict[str, str]:
+    """Labels from `KEY=VALUE`.
+
+    Raises:
+        BadParameter: one is not of that form.
+    """
+    labels = {}
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise typer.BadParameter(f"{text!r} is no label; give KEY=VALUE")
+        labels[key] = value
+    return labels
+
+
+SandboxArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SANDBOX",
+        help="An id, a name, or the beginning of one.",
+        autocompletion=complete_sandboxes,
+        show_default=False,
+    ),
+]
+CommandArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="CMD", help="The command and its arguments, behind `--`.", show_default=False),
+]
+RecipeOption = Annotated[
+    str,
+    typer.Option(
+        "--recipe", "-r", metavar="NAME", help="What is in the sandbox.", autocompletion=complete_recipes
+    ),
+]
+FlavorOption = Annotated[
+    str,
+    typer.Option(
+        "--flavor", metavar="SIZE", help="Its size: small, medium or large.", autocompletion=complete_flavors
+    ),
+]
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="What to call it; made up if not given.")
+]
+EnvOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env",
+        "-e",
+        metavar="KEY[=VALUE]",
+        help="A variable for the command; KEY alone passes on your own. Repeatable.",
+    ),
+]
+LabelOption = Annotated[
+    list[str] | None,
+    typer.Option("--label", "-l", metavar="KEY=VALUE", help="For finding it again. Repeatable."),
+]
+LeaseOption = Annotated[
+    str | None,
+    typer.Option("--lease", metavar="DURATION", help="How long it lives after its last use, such as 2h."),
+]
+TimeoutOption = Annotated[
+    str | None, typer.Option("--timeout", metavar="DURATION", help="End the command after this, such as 90s.")
+]
+UserOption = Annotated[
+    str | None,
+    typer.Option("--user", "-u", metavar="USER", help="Whom it runs as; an unprivileged user if not given."),
+]
+CwdOption = Annotated[
+    str | None, typer.Option("--cwd", metavar="PATH", help="Where it runs; the user's home if not given.")
+]
+StdinOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--stdin/--no-stdin",
+        "-i/-n",
+        help="Pass standard input on; by default whenever it is not a terminal.",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]

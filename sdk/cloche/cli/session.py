@@ -1,0 +1,118 @@
+"""One command's work with a hub: an event loop, a connection, and what signals do meanwhile.
+
+    def ls() -> int:
+        return with_hub(lambda hub, interrupts: …)
+
+Rules:
+- The first SIGINT, SIGTERM or SIGHUP calls the work off (or goes to the command in the sandbox, see `attach`) and lets
+  it clean up; the next one of a kind that went elsewhere calls it off; after that, one ends this program on the spot.
+- No hub at this user's own address: one is started in the background, and stderr says so. Any other address is the
+  user's to look after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
+
+from cloche.aio import Hub
+from cloche.background import Started, start_hub
+from cloche.cli.failures import BY_SIGNAL
+from cloche.cli.output import say
+from cloche.config import find_address
+from cloche.errors import HubNotRunning
+
+T = TypeVar("T")
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupts:
+    """What happens on a signal, from the start of a command's work to its end."""
+
+    def __init__(self, work: asyncio.Task[object]) -> None:
+        self._work = work
+        self._forward: Callable[[str], None] | None = None
+        self._forwarded: set[int] = set()
+        self.number: int | None = None
+        """The signal that called the work off."""
+
+    @contextlib.contextmanager
+    def forwarding(self, forward: Callable[[str], None]) -> Iterator[None]:
+        """Within it, the first signal of each kind is told to `forward` by name, instead of calling the work off."""
+        self._forward = forward
+        self._forwarded.clear()
+        try:
+            yield
+        finally:
+            self._forward = None
+
+    def on_signal(self, number: int) -> None:
+        """A signal has come."""
+        if self._forward is not None and number not in self._forwarded:
+            self._forwarded.add(number)
+            self._forward(signal.Signals(number).name)
+        elif self.number is None:
+            self.number = number
+            self._work.cancel()
+        else:
+            # Cleaning up takes longer than the user will wait.
+            os._exit(BY_SIGNAL + number)
+
+
+def run_async(work: Callable[[Interrupts], Awaitable[int | None]]) -> int:
+    """Runs a command's work to its end; returns the exit status."""
+
+    async def main() -> int:
+        task = asyncio.current_task()
+        assert task is not None
+        interrupts = Interrupts(task)
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            # A program started with nohup, or in the background of a script, ignores them; that stays so.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                loop.add_signal_handler(number, interrupts.on_signal, number)
+        try:
+            return await work(interrupts) or 0
+        except asyncio.CancelledError:
+            if interrupts.number is None:
+                raise
+            return BY_SIGNAL + interrupts.number
+
+    return asyncio.run(main())
+
+
+def with_hub(work: Callable[[Hub, Interrupts], Awaitable[int | None]], *, start: bool = True) -> int:
+    """Runs a command's work with a connection to the hub.
+
+    Args:
+        work: the command.
+        start: whether to start this user's hub if it does not run.
+    """
+
+    async def connected(interrupts: Interrupts) -> int | None:
+        async with await connect(start=start) as hub:
+            return await work(hub, interrupts)
+
+    return run_async(connected)
+
+
+async def connect(*, start: bool) -> Hub:
+    """A connection to the hub that is meant."""
+    try:
+        return await Hub.connect(on_trouble=say)
+    except HubNotRunning:
+        if not (start and find_address().own):
+            raise
+    tell_started(await start_hub())
+    return await Hub.connect(on_trouble=say)
+
+
+def tell_started(started: Started) -> None:
+    """Says that there is a hub now."""
+    if started.pid is not None:
+        say(f"started a hub in the background (pid {started.pid}); to stop it: cloche hub stop")
