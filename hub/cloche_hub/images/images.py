@@ -117,7 +117,8 @@ class ImageCache:
     ) -> None:
         if self._work is not None:
             self._work.cancel_all()
-        await self._group.__aexit__(kind, error, trace)
+        # Not told of an error: the group would wrap it, and whoever waits for it outside would not know it again.
+        await self._group.__aexit__(None, None, None)
 
     # ports.Images
 

@@ -227,6 +227,12 @@ async def test_leaving_the_context_ends_the_builds_under_way(make: Make, tmp_pat
     assert _left_over(tmp_path) == []
 
 
+async def test_an_error_leaves_the_context_as_it_is(make: Make) -> None:
+    with pytest.raises(NotFound):
+        async with make() as images:
+            await images.find("three")
+
+
 async def test_a_failed_build_says_why_keeps_its_log_and_leaves_nothing_else(
     make: Make, builder: FakeBuilder, tmp_path: Path
 ) -> None:

@@ -11,9 +11,10 @@ if ! grep -q '^user:' /etc/passwd; then
     cp -R /etc/skel/. /home/user/
 fi
 
-# A recipe's own steps come before the cleaning, so that they may use apt and the network.
+# A recipe's own steps come before the cleaning, so that they may use apt and the network;
+# each is printed before it runs, so that a failure shows which one it was.
 tar --extract --keep-directory-symlink --no-overwrite-dir --file "$here/files.tar" --directory /
-/bin/sh -eu "$here/run.sh"
+/bin/sh -eux "$here/run.sh"
 
 mkdir -p /etc/cloche
 cp "$here/image.json" /etc/cloche/image.json
