@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
-from cloche_hub.errors import BuildFailed
+from cloche_hub.errors import BuildFailed, Unsupported
 from cloche_hub.images import builder
+from cloche_hub.images.apt import HostApt, Source
+from cloche_hub.images.arches import host_arch
 from cloche_hub.images.builder import (
+    RootfsBuilder,
     builder_key,
     filesystem_argv,
     image_json,
@@ -23,6 +29,7 @@ from cloche_hub.images.images import ImageCache
 from cloche_hub.images.recipe import Recipe
 from cloche_hub.ports import Image
 from cloche_wire.rendezvous import locations
+from tests.hub.images.test_kernel_modules import elf_module
 
 _RECIPE = Recipe("x", "d", "bookworm", ("python3", "git"), env={"B": "2", "A": "1"}, user="root")
 
@@ -126,6 +133,144 @@ def test_a_mirror_without_a_date_gives_a_time_all_the_same(tmp_path: Path) -> No
     assert builder._epoch(tmp_path) > 1_700_000_000
     (tmp_path / "epoch").write_text("1700000001\n")
     assert builder._epoch(tmp_path) == 1_700_000_001
+
+
+def _unpack_kernel(work: Path) -> None:
+    """What the customize script leaves of a kernel package."""
+    tree = work / "kernel/lib/modules/6.1.0"
+    for path, depends in {
+        "kernel/drivers/virtio/virtio.ko": b"",
+        "kernel/drivers/block/virtio_blk.ko": b"virtio",
+        "kernel/fs/overlayfs/overlay.ko": b"",
+        "kernel/sound/noise.ko": b"",
+    }.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_bytes(elf_module(b"depends=" + depends + b"\0"))
+    (tree / "modules.builtin").write_text("kernel/fs/ext4/ext4.ko\n")
+    (work / "kernel/boot").mkdir()
+    (work / "kernel/boot/vmlinuz-6.1.0").write_bytes(b"kernel")
+
+
+def test_the_initrd_gets_its_modules_in_order_and_the_guest_those_it_may_load_later(tmp_path: Path) -> None:
+    _unpack_kernel(tmp_path)
+
+    built = builder._take_kernel(tmp_path)
+
+    assert [path.name for path in built.modules] == ["virtio.ko", "virtio_blk.ko"]
+    assert (built.kernel.read_bytes(), built.kernel_version) == (b"kernel", "6.1.0")
+    tree = tmp_path / "modules/usr/lib/modules/6.1.0"
+    assert sorted(path.name for path in tree.rglob("*") if path.is_file()) == [
+        "modules.builtin",
+        "modules.dep",
+        "overlay.ko",
+        "virtio.ko",
+        "virtio_blk.ko",
+    ]
+    assert not (tmp_path / "kernel").exists()
+
+
+class _Commands:
+    """Takes the place of real commands: remembers them and leaves what they would leave."""
+
+    def __init__(self, work: Path) -> None:
+        self.work = work
+        self.calls: list[list[str]] = []
+        self.stdin = b""
+        self.failing = ""
+
+    async def __call__(
+        self,
+        argv: list[str],
+        *,
+        log: BinaryIO,
+        env: Mapping[str, str],
+        stdin: bytes = b"",
+        on_line: Callable[[str], None] = lambda _line: None,
+    ) -> None:
+        assert (env["CLOCHE_WORK"], env["TMPDIR"]) == (str(self.work), str(self.work))
+        self.calls.append(argv)
+        if self.failing and self.failing in argv:
+            raise BuildFailed("unshare ended with status 1")
+        if "mmdebstrap" in argv:
+            self.stdin = stdin
+            on_line("I: extracting archives...")
+            _unpack_kernel(self.work)
+            (self.work / "epoch").write_text("1700000001\n")
+        elif "sh" in argv:
+            (self.work / "rootfs.ext4").write_bytes(b"ext4")
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Commands:
+    commands = _Commands(tmp_path)
+    monkeypatch.setattr(builder, "run_command", commands)
+    monkeypatch.setattr(builder, "missing_packages", list)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    return commands
+
+
+_APT = HostApt(
+    sources=(Source(("https://me:secret@m/debian",), ("bookworm",), ("main",)),),
+    settings='Acquire::http::Proxy "http://p";\n',
+    passwords="machine m password secret\n",
+)
+
+
+async def test_a_build_runs_mmdebstrap_then_makes_the_file_system(
+    tmp_path: Path, commands: _Commands
+) -> None:
+    steps: list[str] = []
+
+    built = await RootfsBuilder(host_arch("x86_64"), host_apt=_APT).build(
+        _RECIPE, tmp_path, progress=lambda step: steps.append(step.step)
+    )
+
+    assert built.rootfs.read_bytes() == b"ext4"
+    assert [next(word for word in call if word in ("mmdebstrap", "sh")) for call in commands.calls] == [
+        "mmdebstrap",
+        "sh",
+    ]
+    assert "1700000001" in commands.calls[1]
+    assert b"secret@m" in commands.stdin
+    assert steps == ["unpack", "filesystem", "done"]
+
+
+async def test_passwords_are_readable_by_the_build_alone_and_not_among_what_the_guest_gets(
+    tmp_path: Path, commands: _Commands
+) -> None:
+    await RootfsBuilder(host_arch("x86_64"), host_apt=_APT).build(
+        _RECIPE, tmp_path, progress=lambda _step: None
+    )
+
+    assert (tmp_path / "auth.conf").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "auth.conf").read_text() == _APT.passwords
+    assert (tmp_path / "apt.conf").read_text() == _APT.settings
+    inside = [path.read_bytes() for path in (tmp_path / "inside").iterdir()]
+    assert len(inside) == 5
+    assert not [data for data in inside if b"secret" in data]
+
+
+async def test_a_user_without_user_namespaces_is_told_what_to_set_up(
+    tmp_path: Path, commands: _Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    commands.failing = "true"
+
+    with pytest.raises(Unsupported, match=r"apt-get install uidmap, and a line such as .* in /etc/subuid"):
+        await RootfsBuilder(host_arch("x86_64"), host_apt=_APT).build(
+            _RECIPE, tmp_path, progress=lambda _step: None
+        )
+
+
+async def test_a_host_without_the_tools_is_told_what_to_install(
+    tmp_path: Path, commands: _Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder, "missing_packages", lambda: ["e2fsprogs", "mmdebstrap"])
+
+    with pytest.raises(Unsupported, match="apt-get install e2fsprogs mmdebstrap"):
+        await RootfsBuilder(host_arch("x86_64"), host_apt=_APT).build(
+            _RECIPE, tmp_path, progress=lambda _step: None
+        )
 
 
 def _debugfs(rootfs: Path, request: str) -> str:
