@@ -5,7 +5,6 @@ Rule: completing never starts a hub and never waits for one longer than a moment
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -46,6 +45,8 @@ def complete_sandboxes(incomplete: str) -> Offer:
 
 
 def _ask(question: Callable[[Hub], Awaitable[Offer]]) -> Offer:
+    import asyncio
+
     async def asked() -> Offer:
         from cloche.aio import Hub
 

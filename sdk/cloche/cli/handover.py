@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from cloche.background import hub_command
-
 
 def hand_over(*arguments: str, files: Sequence[str] = ()) -> NoReturn:
     """Goes on as `python -m cloche_hub ARGUMENTS -- FILES`, which then has this process, its terminal and its end.
@@ -16,6 +14,8 @@ def hand_over(*arguments: str, files: Sequence[str] = ()) -> NoReturn:
     Raises:
         Unsupported: this is a client-only installation.
     """
+    from cloche.background import hub_command
+
     command = hub_command(*arguments, *(["--", *files] if files else []))
     sys.stdout.flush()
     # SAFETY: what a user names comes behind `--` or as `--option=value`, so it is never read as an option.

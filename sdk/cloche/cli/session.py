@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
@@ -71,11 +72,9 @@ def run_async(work: Callable[[Interrupts], Awaitable[int | None]]) -> int:
         task = asyncio.current_task()
         assert task is not None
         interrupts = Interrupts(task)
-        loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
-            # A program started with nohup, or in the background of a script, ignores them; that stays so.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                loop.add_signal_handler(number, interrupts.on_signal, number)
+        # Python delivers signals to the main thread; a command run in another one leaves them to that one.
+        if threading.current_thread() is threading.main_thread():
+            _install(interrupts)
         try:
             return await work(interrupts) or 0
         except asyncio.CancelledError:
@@ -84,6 +83,14 @@ def run_async(work: Callable[[Interrupts], Awaitable[int | None]]) -> int:
             return BY_SIGNAL + interrupts.number
 
     return asyncio.run(main())
+
+
+def _install(interrupts: Interrupts) -> None:
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        # A program started with nohup, or in the background of a script, ignores them; that stays so.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, interrupts.on_signal, number)
 
 
 def with_hub(work: Callable[[Hub, Interrupts], Awaitable[int | None]], *, start: bool = True) -> int:
