@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import signal
 import sys
 from pathlib import Path
 from typing import Any
+
+import structlog
 
 from cloche_hub.errors import CodedError, HubError
 from cloche_wire.errors import ungrouped
@@ -26,12 +29,21 @@ def main(argv: list[str] | None = None) -> int:
     try:
         status: int = arguments.command(arguments)
     except (HubError, CodedError) as error:
-        _tell_parent(getattr(arguments, "ready_fd", None), {"error": str(error)})
-        sys.stderr.write(f"cloche hub: {error}\n")
-        return FAILED
+        return _give_up(arguments, str(error))
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
+    except Exception as error:
+        # The edge of the program: the log has the whole story, everybody else one line.
+        structlog.get_logger(__name__).exception("hub_defect")
+        return _give_up(arguments, f"a defect in the hub ({type(error).__name__}); its log has the cause")
     return status
+
+
+def _give_up(arguments: argparse.Namespace, why: str) -> int:
+    _tell_parent(getattr(arguments, "ready_fd", None), {"error": why})
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"cloche hub: {why}\n")
+    return FAILED
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import getpass
 import os
+import shutil
 import ssl
 from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import structlog
 
+from cloche_hub.domain.audit import Json
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.tokens import Token
 from cloche_hub.errors import SettingsError
@@ -24,7 +26,7 @@ from cloche_hub.guestlink.bounds import link_bounds
 from cloche_hub.guestlink.link import guest_link
 from cloche_hub.images.housekeeping import CacheLimits
 from cloche_hub.images.images import ImageCache
-from cloche_hub.ports import Guest, Hypervisor, Images, Machine, Store
+from cloche_hub.ports import Guest, Hypervisor, Images, Machine
 from cloche_hub.server.handlers import serve as serve_request
 from cloche_hub.server.handlers.context import Services
 from cloche_hub.server.listener import Listener, ListenerOptions
@@ -32,7 +34,9 @@ from cloche_hub.services.clock import Clock
 from cloche_hub.services.execs import Execs
 from cloche_hub.services.held import HUB
 from cloche_hub.services.images import ImageService
+from cloche_hub.services.life import Lives
 from cloche_hub.services.reaper import reap_for_ever
+from cloche_hub.services.records import Records, noting
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_hub.services.tokens import Tokens
 from cloche_hub.settings import Settings
@@ -81,20 +85,50 @@ async def serve(
     *,
     ready: Callable[[list[str]], None],
     stop: asyncio.Event,
+    clock: Clock | None = None,
 ) -> None:
     """Serves on given ports; see `run_hub`."""
-    clock = Clock()
+    clock = clock or Clock()
+    # What can be wrong with the settings is said before anything begins.
+    options = _listener_options(settings)
+    records = Records(store)
     tokens = Tokens(store, clock)
     await _provide_admin_token(tokens, settings.locations.admin_token)
-    image_service = ImageService(images, store)
+    sandboxes, services = _assemble(settings, store, records, images, hypervisor, clock, stop)
+
+    async def serve_channel(channel: Channel, token: Token) -> None:
+        await serve_request(services, channel, token)
+
+    listener = Listener(options, tokens.authenticate, serve_channel)
+    detail: dict[str, Json] = {"version": VERSION, "pid": os.getpid()}
+    await records.keep(noting(AuditName.HUB_STARTED, actor=HUB, detail=detail))
+    async with sandboxes.running(), asyncio.TaskGroup() as tasks:
+        reaper = tasks.create_task(reap_for_ever(sandboxes, records))
+        async with listener.listening() as addresses:
+            _log.info("hub_ready", addresses=addresses, home=str(settings.locations.home))
+            ready(addresses)
+            await stop.wait()
+            _log.info("hub_stopping", machines=sandboxes.machines)
+        reaper.cancel()
+    await records.keep(noting(AuditName.HUB_STOPPED, actor=HUB))
+    _log.info("hub_stopped")
+
+
+def _assemble(
+    settings: Settings,
+    store: SqliteStore,
+    records: Records,
+    images: Images,
+    hypervisor: Hypervisor,
+    clock: Clock,
+    stop: asyncio.Event,
+) -> tuple[Sandboxes, Services]:
+    image_service = ImageService(images, records)
+    lives = Lives(store, records, image_service, hypervisor, _connector(settings), clock)
     sandboxes = Sandboxes(
-        store,
-        image_service,
-        hypervisor,
-        _connector(settings),
-        max_sandboxes=settings.max_sandboxes,
-        clock=clock,
+        lives, store, records, image_service, hypervisor, max_sandboxes=settings.max_sandboxes, clock=clock
     )
+    cache = settings.locations.cache
     services = Services(
         version=VERSION,
         address=f"unix://{settings.locations.socket}",
@@ -102,29 +136,16 @@ async def serve(
         default_lease_s=settings.default_lease_s,
         max_lease_s=settings.max_lease_s,
         sandboxes=sandboxes,
-        execs=Execs(sandboxes, store),
+        execs=Execs(sandboxes, store, records),
         image_service=image_service,
         images=images,
         hypervisor=hypervisor,
         audit=store.audit,
+        cache=str(cache),
+        free_bytes=lambda: shutil.disk_usage(cache).free,
         stop=stop.set,
     )
-
-    async def serve_channel(channel: Channel, token: Token) -> None:
-        await serve_request(services, channel, token)
-
-    listener = Listener(_listener_options(settings), tokens.authenticate, serve_channel)
-    await _note(store, AuditName.HUB_STARTED, {"version": VERSION, "pid": os.getpid()})
-    async with sandboxes.running(), asyncio.TaskGroup() as tasks:
-        reaper = tasks.create_task(reap_for_ever(sandboxes))
-        async with listener.listening() as addresses:
-            _log.info("hub_ready", addresses=addresses, home=str(settings.locations.home))
-            ready(addresses)
-            await stop.wait()
-            _log.info("hub_stopping", machines=sandboxes.machines)
-        reaper.cancel()
-    await _note(store, AuditName.HUB_STOPPED, {})
-    _log.info("hub_stopped")
+    return sandboxes, services
 
 
 def _connector(settings: Settings) -> Callable[[Machine], contextlib.AbstractAsyncContextManager[Guest]]:
@@ -159,7 +180,8 @@ def _tls_context(settings: Settings) -> ssl.SSLContext | None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
-        context.load_cert_chain(settings.tls_cert, settings.tls_key)
+        # A key that needs a password is an error like another one: nobody is there to be asked for it.
+        context.load_cert_chain(settings.tls_cert, settings.tls_key, password=lambda: "")
     except OSError as error:
         raise SettingsError(f"cannot use tls_cert {settings.tls_cert} with its tls_key: {error}") from None
     return context
@@ -169,8 +191,12 @@ async def _provide_admin_token(tokens: Tokens, path: Path) -> None:
     """Makes the first admin token, or another one where the file is lost: whoever owns the home is the admin."""
     text = read_token_file(path)
     if text is None or not await tokens.is_good(text):
-        write_token_file(path, await tokens.mint_admin(owner=getpass.getuser()))
+        write_token_file(path, await tokens.mint_admin(owner=_user_name()))
 
 
-async def _note(store: Store, event: AuditName, detail: dict[str, str | int]) -> None:
-    await store.write(lambda transaction: transaction.append_audit(event, actor=HUB, detail=detail))
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container may run us as a number that no user has.
+        return f"uid-{os.geteuid()}"

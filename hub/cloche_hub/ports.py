@@ -20,6 +20,7 @@ from cloche_hub.domain.flavors import Flavor
 from cloche_hub.domain.identity import Identity
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token
+from cloche_hub.errors import CodedError
 from cloche_wire.aio import Channel
 from cloche_wire.events import Greeted
 
@@ -291,6 +292,10 @@ class Guest(Protocol):
 
     async def power_off(self) -> None:
         """Asks the guest to power itself off; returns when it has answered or can't any more."""
+        ...
+
+    def fail(self, error: CodedError) -> None:
+        """Ends the link for good: every call under way and every later one fails with this error."""
         ...
 
 

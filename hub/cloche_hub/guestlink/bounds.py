@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from cloche_wire.aio import Heartbeat
 
+MAX_BREAKS = 20
+"""Links that break one after another before a guest is given up: a sound one breaks none."""
+_LONGEST_PAUSE_S = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class LinkBounds:
@@ -35,3 +39,8 @@ def link_bounds(*, interval_s: float, silent_after_s: float, scale: float) -> Li
         answer_s=silent_s,
         heartbeat=Heartbeat(interval_s * scale, silent_s),
     )
+
+
+def pause_before_link(breaks: int) -> float:
+    """Seconds to wait after so many links have broken in a row: none after the first, and never more than a second."""
+    return 0.0 if breaks <= 1 else min(_LONGEST_PAUSE_S, 0.01 * 2.0 ** (breaks - 2))

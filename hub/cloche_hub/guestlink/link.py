@@ -7,14 +7,17 @@ Rules:
 - The link breaks (the port was closed): channels wait, and the next link resumes them.
 - The guest is silent: its callers get `link_silent` at once; the hub goes on knocking until the machine ends,
   so a guest that was only slow can be used again.
-- The guest breaks the protocol: `run` ends, and with it the sandbox.
+- The guest breaks the protocol, or one link after another: `run` ends, and with it the sandbox.
+- Every wait for the guest has a bound (`bounds`), but for the work of a user's command.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import secrets
+import weakref
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -22,22 +25,23 @@ import structlog
 
 from cloche_hub.domain.identity import Identity
 from cloche_hub.errors import CodedError, LinkLost, LinkSilent
-from cloche_hub.guestlink.bounds import LinkBounds
+from cloche_hub.guestlink.bounds import MAX_BREAKS, LinkBounds, pause_before_link
 from cloche_hub.ports import Machine
 from cloche_wire.aio import Channel, Peer, StreamTransport
+from cloche_wire.channels import State
 from cloche_wire.connection import Connection
-from cloche_wire.errors import RemoteProtocolError, Undecodable
+from cloche_wire.errors import RemoteProtocolError, Undecodable, WireError
 from cloche_wire.events import Greeted
 from cloche_wire.limits import Limits
 
 _log = structlog.get_logger(__name__)
 
-GUEST_LIMITS = Limits(max_channels=16, max_frame=256 << 10, max_message=512 << 10)
-"""The guest opens next to nothing and needs no large frames: what it may cost the hub is kept small."""
+GUEST_LIMITS = Limits(max_channels=1024, max_frame=256 << 10, max_message=512 << 10)
+"""Commands at once in one machine, and what a guest may cost the hub: it needs no large frames."""
 
 
 class GuestLink:
-    """The link to one machine's agent. `run` keeps it up; the other methods use it.
+    """The link to one machine's agent. `run` keeps it up; the other methods use it. Implements ports.Guest.
 
     Args:
         machine: the machine whose agent it talks to.
@@ -47,6 +51,9 @@ class GuestLink:
 
     def __init__(self, machine: Machine, peer: Peer, bounds: LinkBounds) -> None:
         self._machine, self._peer, self._bounds = machine, peer, bounds
+        self._failed: CodedError | None = None
+        # The waits that `fail` cuts short.
+        self._waits: set[asyncio.Timeout] = set()
 
     async def run(self) -> None:
         """Keeps the link up until the machine has no link any more, then raises why.
@@ -54,21 +61,19 @@ class GuestLink:
         Raises:
             MachineFailed: the machine is gone.
             RemoteProtocolError: the guest broke the protocol.
+            CodedError: what `fail` was told.
         """
-        while True:
-            transport = await self._connect()
-            try:
-                await self._peer.run(transport)
-            except LinkSilent as error:
-                _log.warning("guest_silent", sandbox=self._machine.machine_id, reason=str(error))
-                self._peer.fail(_silent(self._machine))
-            except Undecodable as error:
-                # The agent may have been cut off in the middle of a message; a sync sorts that out.
-                _log.warning("guest_out_of_step", sandbox=self._machine.machine_id, reason=str(error))
-            except RemoteProtocolError:
-                raise
-            except CodedError as error:
-                _log.info("guest_link_lost", sandbox=self._machine.machine_id, reason=str(error))
+        breaks = 0
+        while breaks < MAX_BREAKS:
+            await asyncio.sleep(pause_before_link(breaks))
+            began = asyncio.get_running_loop().time()
+            reader, writer = await self._machine.open_link()
+            await self._serve_one_link(StreamTransport(reader, writer, leader=True, limits=GUEST_LIMITS))
+            self._require_not_failed()
+            lasted_s = asyncio.get_running_loop().time() - began
+            # Silence takes its time: a guest may be silent as often as it likes.
+            breaks = breaks + 1 if lasted_s < self._bounds.sync_s else 0
+        raise RemoteProtocolError(f"its link broke {MAX_BREAKS} times in a row")
 
     async def greeting(self) -> Greeted:
         """The agent's hello.
@@ -76,11 +81,8 @@ class GuestLink:
         Raises:
             LinkSilent: it did not come in time.
         """
-        try:
-            async with asyncio.timeout(self._bounds.sync_s):
-                return await self._peer.wait_up()
-        except TimeoutError:
-            raise _silent(self._machine) from None
+        async with self._bounded(self._bounds.sync_s):
+            return await self._peer.wait_up()
 
     async def become(self, identity: Identity) -> None:
         """Makes the clone a machine of its own. Nothing else may be asked of it before.
@@ -94,42 +96,99 @@ class GuestLink:
     async def open_exec(self, params: dict[str, Any], *, window: int) -> Channel:
         """Opens an exec channel; the caller takes its events before it waits for anything.
 
+        If the guest does not take it in time, it fails with LinkSilent.
+
         Raises:
             LinkSilent: the guest does not answer.
+            TooLarge: the parameters are too long, or too many commands are under way.
         """
         await self.greeting()
-        return self._peer.open("exec", params, window=window)
+        channel = self._peer.open("exec", params, window=window)
+        # A timer and not a wait: the channel's events belong to the caller. It must not keep a channel that is over.
+        asyncio.get_running_loop().call_later(
+            self._bounds.answer_s, self._require_taken, weakref.ref(channel)
+        )
+        return channel
 
     async def power_off(self) -> None:
         """Asks the guest to power itself off. Its answer may be lost with the machine."""
-        with contextlib.suppress(CodedError):
+        with contextlib.suppress(WireError):
             await self._call("poweroff", {})
 
-    async def _call(self, kind: str, params: dict[str, Any]) -> None:
-        try:
-            async with asyncio.timeout(self._bounds.answer_s):
-                await self._peer.wait_up()
-                await self._peer.call(kind, params)
-        except TimeoutError:
-            raise _silent(self._machine) from None
+    def fail(self, error: CodedError) -> None:
+        """Ends the link for good: every call under way and every later one fails with this error."""
+        if self._failed is None:
+            self._failed = error
+            self._peer.fail(error)
+            now = asyncio.get_running_loop().time()
+            for wait in self._waits:
+                wait.reschedule(now)
 
-    async def _connect(self) -> StreamTransport:
-        while True:
-            reader, writer = await self._machine.open_link()
-            transport = StreamTransport(reader, writer, leader=True, limits=GUEST_LIMITS)
-            try:
-                await transport.sync(attempt_s=self._bounds.attempt_s, deadline_s=self._bounds.sync_s)
-            except LinkSilent:
-                await transport.close()
-                self._peer.fail(_silent(self._machine))
-            except LinkLost as error:
-                await transport.close()
-                _log.info("guest_link_lost", sandbox=self._machine.machine_id, reason=str(error))
-            except BaseException:
-                await transport.close()
-                raise
-            else:
-                return transport
+    # Links.
+
+    async def _serve_one_link(self, transport: StreamTransport) -> None:
+        """Serves one link until it ends; raises only where no other may follow."""
+        try:
+            await self._sync(transport)
+            await self._peer.run(transport)
+        except LinkSilent as error:
+            _log.warning("guest_silent", sandbox=self._machine.machine_id, reason=error.message)
+            self._peer.fail(self._silent())
+        except Undecodable as error:
+            # The agent may have been cut off in the middle of a message; a sync sorts that out.
+            _log.warning("guest_out_of_step", sandbox=self._machine.machine_id, reason=str(error))
+        except CodedError as error:
+            # Also what the guest says as it leaves: its words decide nothing.
+            _log.info("guest_link_lost", sandbox=self._machine.machine_id, reason=error.message)
+
+    async def _sync(self, transport: StreamTransport) -> None:
+        try:
+            await transport.sync(attempt_s=self._bounds.attempt_s, deadline_s=self._bounds.sync_s)
+        except BaseException:
+            await transport.close()
+            raise
+
+    # Waits.
+
+    async def _call(self, kind: str, params: dict[str, Any]) -> None:
+        async with self._bounded(self._bounds.answer_s):
+            await self._peer.wait_up()
+            await self._peer.call(kind, params)
+
+    @contextlib.asynccontextmanager
+    async def _bounded(self, seconds: float) -> AsyncIterator[None]:
+        self._require_not_failed()
+        try:
+            async with asyncio.timeout(seconds) as wait:
+                self._waits.add(wait)
+                try:
+                    yield
+                finally:
+                    self._waits.discard(wait)
+        except TimeoutError:
+            self._require_not_failed()
+            raise self._silent() from None
+
+    def _require_taken(self, opened: weakref.ref[Channel]) -> None:
+        """Gives up a channel that the guest has neither taken nor refused: it may be up and still not serve."""
+        channel = opened()
+        if channel is None or not channel.is_live:
+            return
+        if self._peer.connection.channels[channel.number].state is State.OPENING:
+            error = self._silent()
+            channel.reset(error)
+            channel.sink.failed(error)
+
+    def _require_not_failed(self) -> None:
+        if self._failed is not None:
+            # A copy: an exception that is raised twice gathers the frames of both.
+            raise copy.copy(self._failed)
+
+    def _silent(self) -> LinkSilent:
+        return LinkSilent(
+            f"the guest of {self._machine.machine_id} does not answer ({self._machine.accelerator}); "
+            "it may be out of memory or processor time: see its boot log, or remove the sandbox"
+        )
 
 
 @contextlib.asynccontextmanager
@@ -139,7 +198,11 @@ async def guest_link(machine: Machine, bounds: LinkBounds, *, software: str) -> 
         leader=True, software=software, session=secrets.token_bytes(16), limits=GUEST_LIMITS
     )
     async with Peer(connection, heartbeat=bounds.heartbeat) as peer:
-        yield GuestLink(machine, peer, bounds)
+        link = GuestLink(machine, peer, bounds)
+        try:
+            yield link
+        finally:
+            link.fail(LinkLost(f"the link to {machine.machine_id} is gone"))
 
 
 async def await_agent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -149,6 +212,7 @@ async def await_agent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
     Raises:
         LinkLost: the guest is gone.
+        RemoteProtocolError: what answered is no agent.
     """
     transport = StreamTransport(reader, writer, leader=True, limits=GUEST_LIMITS)
     # One attempt: a guest that is booting has not opened its port, and the host keeps the marker until it does.
@@ -163,10 +227,3 @@ async def await_agent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 
 _FOREVER_S = 3600.0
-
-
-def _silent(machine: Machine) -> LinkSilent:
-    return LinkSilent(
-        f"the guest of {machine.machine_id} does not answer ({machine.accelerator}); "
-        "it may be out of memory or processor time: see its boot log, or remove the sandbox"
-    )

@@ -1,16 +1,15 @@
-"""Where clients come in: sockets, hello, authentication, sessions. The only module that knows websockets.
+"""Where clients come in: hello, authentication, sessions.
 
 Rules:
 - Nothing is decoded for a stranger but one hello under a deadline; who has no token learns only that.
-- The number of links is bounded, so strangers who say nothing cannot keep clients out for longer than that deadline.
-- The Unix socket is 0600 in a directory of ours; TCP is opened only where settings ask for it.
+- The numbers of strangers, of links and of sessions are bounded (`gate`, `max_links`).
+- Whatever a client does ends its own link or its own request, never the listener.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -18,11 +17,21 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from websockets.asyncio.server import Server, ServerConnection, serve, unix_serve
+from websockets.asyncio.server import ServerConnection
 
 from cloche_hub.domain.tokens import Token
-from cloche_hub.errors import CodedError, HubError, ShuttingDown, TooLarge, Unauthenticated
+from cloche_hub.errors import (
+    BadRequest,
+    CodedError,
+    InternalError,
+    ShuttingDown,
+    TimedOut,
+    TooLarge,
+    Unauthenticated,
+)
+from cloche_hub.server.gate import MAX_STRANGERS, Gate
 from cloche_hub.server.session import Session
+from cloche_hub.server.sockets import Tls, listen_tcp, listen_unix
 from cloche_hub.settings import ListenAddress
 from cloche_wire.aio import Channel, Heartbeat, Peer, WebSocketTransport
 from cloche_wire.connection import Connection
@@ -34,6 +43,9 @@ _log = structlog.get_logger(__name__)
 
 Authenticate = Callable[[str], Awaitable[Token]]
 Serve = Callable[[Channel, Token], Awaitable[None]]
+
+_SESSION_SIZES = range(16, 65)
+_LAST_WORDS_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,7 @@ class ListenerOptions:
     """How long a session waits for its client's next link."""
     software: str
     hello_s: float = 10.0
+    max_strangers: int = MAX_STRANGERS
 
 
 class Listener:
@@ -65,9 +78,10 @@ class Listener:
 
     def __init__(self, options: ListenerOptions, authenticate: Authenticate, serve_channel: Serve) -> None:
         self._options, self._authenticate, self._serve_channel = options, authenticate, serve_channel
+        self._gate = Gate(most=options.max_strangers)
         self._sessions: dict[bytes, Session] = {}
         self._links = 0
-        self._stopping = False
+        self._is_stopping = False
         self._lives = asyncio.TaskGroup()
 
     @contextlib.asynccontextmanager
@@ -78,133 +92,137 @@ class Listener:
             HubError: an address is taken or not ours.
         """
         async with self._lives, contextlib.AsyncExitStack() as stack:
-            addresses = [
-                await self._listen_unix(stack),
-                *[await self._listen_tcp(stack, address) for address in self._options.tcp],
-            ]
+            addresses = await self._listen(stack)
             try:
                 yield addresses
             finally:
-                self._stopping = True
+                self._is_stopping = True
+                self._gate.close()
                 async with asyncio.TaskGroup() as ends:
-                    for session in list(self._sessions.values()):
+                    for session in self._sessions.values():
                         ends.create_task(session.end())
 
-    async def _listen_unix(self, stack: contextlib.AsyncExitStack) -> str:
-        path = self._options.socket
-        # SAFETY: the directory is checked to be ours and closed to others before anything is created in it, so
-        # nobody can put a socket of theirs in our place or connect before the mode is set.
-        _own_directory(path.parent)
-        path.unlink(missing_ok=True)
-        server = await unix_serve(self._on_socket, str(path), **self._common())
-        stack.callback(path.unlink, missing_ok=True)
-        stack.push_async_callback(_close, server)
-        path.chmod(0o600)
-        return f"unix://{path}"
-
-    async def _listen_tcp(self, stack: contextlib.AsyncExitStack, address: ListenAddress) -> str:
-        tls = self._options.tls
-        try:
-            server = await serve(
-                self._on_socket,
-                address.host,
-                address.port,
-                ssl=tls,
-                **self._common(),
-            )
-        except OSError as error:
-            raise HubError(f"cannot listen on {address}: {error.strerror}") from error
-        stack.push_async_callback(_close, server)
-        host, port = next(iter(server.sockets)).getsockname()[:2]
-        return f"{'wss' if tls else 'ws'}://{f'[{host}]' if ':' in host else host}:{port}"
-
-    def _common(self) -> dict[str, Any]:
-        limits = self._options.limits
-        return {
+    async def _listen(self, stack: contextlib.AsyncExitStack) -> list[str]:
+        options = self._options
+        common: dict[str, Any] = {
+            "create_connection": self._gate.connection_class(),
             "compression": None,
-            "max_size": limits.max_message,
-            # Two messages: the protocol's credit bounds what is underway, and the reader never waits.
+            "max_size": options.limits.max_message,
+            # Two messages: the protocol's credit bounds what is under way, and the reader never waits.
             "max_queue": 2,
-            "open_timeout": self._options.hello_s,
+            "open_timeout": options.hello_s,
             "close_timeout": 1.0,
             # Silence is noticed by the protocol's own heartbeat, which also works over a serial port.
             "ping_interval": None,
-            "origins": [None, *self._options.origins],
+            "origins": [None, *options.origins],
             "server_header": None,
         }
+        unix = await listen_unix(stack, options.socket, self._on_socket, **common)
+        tls = Tls(options.tls, handshake_s=options.hello_s) if options.tls else None
+        tcp = [
+            await listen_tcp(stack, address, self._on_socket, tls=tls, **common) for address in options.tcp
+        ]
+        return [unix, *tcp]
+
+    # One link.
 
     async def _on_socket(self, socket: ServerConnection) -> None:
         transport = WebSocketTransport(socket)
-        self._links += 1
         try:
-            if self._stopping:
-                raise ShuttingDown("the hub is going away")
-            if self._links > self._options.max_links:
-                raise TooLarge(
-                    f"this hub takes {self._options.max_links} links at once; close some, or raise max_links"
-                )
-            await self._greet(transport)
+            session, first = await self._greet(transport)
+            self._gate.leave(socket)
+            self._links += 1
+            try:
+                await session.serve(transport, first)
+            finally:
+                self._links -= 1
         except CodedError as error:
-            with contextlib.suppress(CodedError, TimeoutError):
-                async with asyncio.timeout(1.0):
-                    await transport.send(encode(Bye(0, error.code, error.message), self._options.limits))
-        except (RemoteProtocolError, TimeoutError) as error:
-            _log.info("stranger_refused", reason=str(error) or "no hello in time")
+            _log.info("client_refused", code=error.code, reason=error.message)
+            await self._refuse(transport, error)
+        except Exception:
+            # The edge of a connection: websockets would print it and go on; so do we, in the log's own form.
+            _log.exception("link_defect")
+            await self._refuse(transport, InternalError("a defect in the hub; its log has the cause"))
         finally:
-            self._links -= 1
             await transport.close()
 
-    async def _greet(self, transport: WebSocketTransport) -> None:
-        async with asyncio.timeout(self._options.hello_s):
-            first = await transport.receive()
+    async def _greet(self, transport: WebSocketTransport) -> tuple[Session, bytes]:
+        """The session a new link is for, and the hello it began with."""
+        try:
+            async with asyncio.timeout(self._options.hello_s):
+                first = await transport.receive()
+                hello = self._parse_hello(first)
+                token = await self._authenticate(_token_text(hello))
+        except RemoteProtocolError as error:
+            raise BadRequest(f"that is no hello: {error}") from None
+        except TimeoutError:
+            raise TimedOut(f"no hello within {self._options.hello_s:g} s") from None
+        # From here on to the session's first link nothing waits, so that nobody comes in between.
+        return self._session_of(hello.session, token), first
+
+    def _parse_hello(self, first: bytes) -> Hello:
         hello = next(Decoder(self._options.limits).frames(first), None)
         if not isinstance(hello, Hello):
-            raise RemoteProtocolError("the first frame is not a hello")
-        text = hello.info.get("token")
-        if not isinstance(text, str):
-            raise Unauthenticated("no token; set CLOCHE_TOKEN, or use the hub's admin.token")
-        token = await self._authenticate(text)
-        session = self._sessions.get(hello.session)
+            raise RemoteProtocolError("the first frame is another one")
+        if len(hello.session) not in _SESSION_SIZES:
+            raise RemoteProtocolError("its session has too few or too many bytes")
+        return hello
+
+    async def _refuse(self, transport: WebSocketTransport, error: CodedError) -> None:
+        words = encode(Bye(0, error.code, error.message[:500]), Limits())
+        with contextlib.suppress(CodedError, TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS_S):
+                await transport.send(words)
+
+    # Sessions.
+
+    def _session_of(self, session_id: bytes, token: Token) -> Session:
+        if self._is_stopping:
+            raise ShuttingDown("the hub is going away")
+        session = self._sessions.get(session_id)
         if session is not None and session.token.id != token.id:
             raise Unauthenticated("that session is not yours")
-        if session is None:
-            session = self._begin(hello.session, token)
-        await session.serve(transport, first)
+        if self._links >= self._options.max_links and not (session and session.has_link):
+            raise TooLarge(
+                f"this hub takes {self._options.max_links} links at once; close some, or raise max_connections"
+            )
+        if session is None or session.is_over:
+            session = self._begin(session_id, token)
+        return session
 
     def _begin(self, session_id: bytes, token: Token) -> Session:
         async def on_open(channel: Channel) -> None:
             await self._serve_channel(channel, token)
 
+        self._make_room()
         options = self._options
         connection = Connection(leader=False, software=options.software, limits=options.limits)
         peer = Peer(connection, on_open=on_open, heartbeat=options.heartbeat, on_defect=_log_defect)
         session = Session(session_id, token, peer, grace_s=options.grace_s)
         self._sessions[session_id] = session
-        self._lives.create_task(self._live(session, peer))
+        self._lives.create_task(self._live(session))
         return session
 
-    async def _live(self, session: Session, peer: Peer) -> None:
+    def _make_room(self) -> None:
+        """Sessions without a link are as many as those with one at most; the oldest goes first."""
+        waiting = [session for session in self._sessions.values() if not session.has_link]
+        if len(waiting) >= self._options.max_links:
+            waiting[0].give_up()
+
+    async def _live(self, session: Session) -> None:
         try:
-            async with peer:
-                await session.live()
+            await session.live()
         finally:
-            del self._sessions[session.session_id]
+            # A new one of that name may have begun while this one ended.
+            if self._sessions.get(session.session_id) is session:
+                del self._sessions[session.session_id]
 
 
-async def _close(server: Server) -> None:
-    server.close(close_connections=True)
-    await server.wait_closed()
-
-
-def _own_directory(path: Path) -> None:
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = path.stat(follow_symlinks=False)
-
-    if status.st_uid != os.geteuid():
-        raise HubError(
-            f"{path} belongs to user {status.st_uid}; remove it, or set CLOCHE_HOME or XDG_RUNTIME_DIR"
-        )
-    path.chmod(0o700)
+def _token_text(hello: Hello) -> str:
+    text = hello.info.get("token")
+    if not isinstance(text, str):
+        raise Unauthenticated("no token; set CLOCHE_TOKEN, or use the hub's admin.token")
+    return text
 
 
 def _log_defect(channel: Channel, error: Exception) -> None:

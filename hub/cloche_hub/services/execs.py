@@ -1,10 +1,13 @@
 """Commands in sandboxes: recorded, then spliced from the client's channel to the guest's.
 
-Rule: a command's start is durable in the audit before the guest hears of it, and its end before the client does.
+Rules:
+- A command's start is durable in the audit before the guest hears of it, and its end before the client does.
+- Every start that was recorded has an end that is, whoever goes away and however full the disk.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from cloche_hub.domain.audit import Json
@@ -12,8 +15,10 @@ from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.ids import new_id
 from cloche_hub.domain.requests import ExecRequest
 from cloche_hub.domain.sandbox import Sandbox
-from cloche_hub.errors import CodedError
+from cloche_hub.errors import Cancelled, CodedError, InternalError, NoSpace
 from cloche_hub.ports import Guest, Store
+from cloche_hub.services.exec_result import parse_exec_result
+from cloche_hub.services.records import Records, noting
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_wire.aio import Channel, splice
 
@@ -23,45 +28,76 @@ class Execs:
 
     Args:
         sandboxes: where they run.
-        store: for the audit.
+        store, records: for the audit.
     """
 
-    def __init__(self, sandboxes: Sandboxes, store: Store) -> None:
-        self._sandboxes, self._store = sandboxes, store
+    def __init__(self, sandboxes: Sandboxes, store: Store, records: Records) -> None:
+        self._sandboxes, self._store, self._records = sandboxes, store, records
 
     async def run(self, channel: Channel, request: ExecRequest, sandbox: Sandbox, *, actor: str) -> None:
         """Runs one command on a client's channel, which carries its streams and its result.
 
+        Cancelling it ends the command.
+
         Raises:
             WrongState: the sandbox is not running.
+            NoSpace: its start or its end could not be recorded; in the latter case `details` has its result.
             CodedError: the command did not start, or the guest or the client went away.
         """
-        exec_id = new_id("ex")
         async with self._sandboxes.in_use(sandbox.id) as guest:
-            await self._note(
-                AuditName.EXEC_STARTED, actor, sandbox, {"exec": exec_id, **request.audit_detail()}
-            )
+            run = _Run(self._store, self._records, sandbox.id, actor)
+            await run.record_start(request)
             try:
-                await self._splice(channel, guest, request, sandbox, exec_id, actor)
-            except CodedError as error:
-                detail: dict[str, Json] = {"exec": exec_id, "code": error.code, "reason": error.message[:500]}
-                await self._note(AuditName.EXEC_FAILED, actor, sandbox, detail)
+                await run.splice(channel, guest, request)
+            except asyncio.CancelledError:
+                await run.record_failure(Cancelled("the client has gone away"))
+                raise
+            except Exception as error:
+                coded = error if isinstance(error, CodedError) else InternalError("the hub failed")
+                await run.record_failure(coded)
                 raise
 
-    async def _splice(
-        self, channel: Channel, guest: Guest, request: ExecRequest, sandbox: Sandbox, exec_id: str, actor: str
-    ) -> None:
-        async def before_close(result: dict[str, Any]) -> None:
-            await self._note(AuditName.EXEC_EXITED, actor, sandbox, {"exec": exec_id, **_ending(result)})
 
-        back = await guest.open_exec(_guest_params(exec_id, request), window=channel.window)
-        await splice(channel, back, before_close=before_close)
+class _Run:
+    """One run of one command, and what the audit is told of it."""
 
-    async def _note(self, event: AuditName, actor: str, sandbox: Sandbox, detail: dict[str, Json]) -> None:
-        await self._store.write(
-            lambda transaction: transaction.append_audit(
-                event, actor=actor, sandbox=sandbox.id, detail=detail
+    def __init__(self, store: Store, records: Records, sandbox_id: str, actor: str) -> None:
+        self._store, self._records = store, records
+        self._sandbox_id, self._actor = sandbox_id, actor
+        self._exec_id = new_id("ex")
+        self._is_over = False
+
+    async def splice(self, channel: Channel, guest: Guest, request: ExecRequest) -> None:
+        back = await guest.open_exec(_guest_params(self._exec_id, request), window=channel.window)
+        await splice(channel, back, before_close=self._record_end)
+
+    async def record_start(self, request: ExecRequest) -> None:
+        try:
+            await self._store.write(self._noting(AuditName.EXEC_STARTED, request.audit_detail()))
+        except asyncio.CancelledError:
+            # It may have been recorded all the same.
+            await self.record_failure(Cancelled("the client has gone away"))
+            raise
+
+    async def record_failure(self, error: CodedError) -> None:
+        """Nobody can know how it ended, unless that has been recorded."""
+        if not self._is_over:
+            self._is_over = True
+            detail: dict[str, Json] = {"code": error.code, "reason": error.message[:500]}
+            await self._records.keep(self._noting(AuditName.EXEC_FAILED, detail))
+
+    async def _record_end(self, result: dict[str, Any]) -> None:
+        ended = parse_exec_result(result)
+        self._is_over = True
+        if not await self._records.keep(self._noting(AuditName.EXEC_EXITED, ended.audit_detail())):
+            raise NoSpace(
+                "the command has ended, but the hub cannot record it now: its disk is full or its database fails",
+                **{key: result.get(key) for key in ("exit_code", "signal", "timed_out")},
             )
+
+    def _noting(self, event: AuditName, detail: dict[str, Json]) -> Any:
+        return noting(
+            event, actor=self._actor, sandbox=self._sandbox_id, detail={"exec": self._exec_id, **detail}
         )
 
 
@@ -75,17 +111,3 @@ def _guest_params(exec_id: str, request: ExecRequest) -> dict[str, Any]:
         "timeout_s": request.timeout_s,
         "stdin": request.stdin,
     }
-
-
-def _ending(result: dict[str, Any]) -> dict[str, Json]:
-    """What the audit says of a result. It comes from the guest: only what has the right type is taken."""
-    ending: dict[str, Json] = {}
-    if isinstance(code := result.get("exit_code"), int):
-        ending["exit_code"] = code
-    if isinstance(signal := result.get("signal"), str):
-        ending["signal"] = signal[:20]
-    if result.get("timed_out") is True:
-        ending["timed_out"] = True
-    if isinstance(duration_s := result.get("duration_s"), float) and 0 <= duration_s < 1e9:
-        ending["duration_ms"] = round(duration_s * 1000)
-    return ending

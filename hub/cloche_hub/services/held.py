@@ -1,4 +1,4 @@
-"""What the hub keeps of a sandbox that is not removed, and the small moves on it. The lives are led in `sandboxes`."""
+"""What the hub keeps of a sandbox that is not removed, and the small moves on it. Its life is led in `life`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cloche_hub.domain.audit import Json
+from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.sandbox import Move, Sandbox, State, move
-from cloche_hub.errors import Cancelled, CodedError, MachineFailed
+from cloche_hub.errors import Cancelled
 from cloche_hub.ports import Guest, Machine
 from cloche_hub.services.clock import Clock
-from cloche_wire.errors import WireError
 
 HUB = "hub"
 """The actor of what the hub does by itself."""
@@ -25,20 +25,25 @@ class Ending:
 
     actor: str
     reason: str
+    event: AuditName = AuditName.SANDBOX_REMOVED
+    """What the audit calls it."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Held:
-    """A sandbox that is not removed, and what it holds. The only mutable record of it; `_life` alone moves it."""
+    """A sandbox that is not removed, and what it holds. The only mutable record of it."""
 
     sandbox: Sandbox
     started: asyncio.Future[None]
     """Done when it runs, or with the reason why it does not."""
     ending: asyncio.Future[Ending]
     """Done when somebody wants it gone."""
+    is_recorded: bool = False
+    """The store has its row: from then on it can be seen."""
     life: asyncio.Task[None] | None = None
     machine: Machine | None = None
     guest: Guest | None = None
+    """There exactly while the sandbox runs."""
     boot_log: bytes = b""
     """What was left of its serial console when its machine failed."""
     busy: int = 0
@@ -47,10 +52,19 @@ class Held:
     """Seconds each step of its creation took."""
 
 
-def ask_to_end(held: Held, actor: str, reason: str) -> None:
+def hold(sandbox: Sandbox) -> Held:
+    """The record of a sandbox."""
+    loop = asyncio.get_running_loop()
+    held = Held(sandbox, loop.create_future(), loop.create_future())
+    # Whoever made it may be gone by the time it fails: then nobody looks at the reason here.
+    held.started.add_done_callback(lambda started: started.exception())
+    return held
+
+
+def ask_to_end(held: Held, ending: Ending) -> None:
     """Wants it gone; the first who does is the one it is put down to."""
     if not held.ending.done():
-        held.ending.set_result(Ending(actor, reason))
+        held.ending.set_result(ending)
 
 
 def begin_removal(held: Held, end: Ending, clock: Clock) -> None:
@@ -59,30 +73,18 @@ def begin_removal(held: Held, end: Ending, clock: Clock) -> None:
         held.sandbox = move(held.sandbox, Move.REMOVE, at=clock.now(), reason=end.reason)
     if not held.started.done():
         held.started.set_exception(
-            Cancelled(f"sandbox {held.sandbox.label} was removed while it was being created")
+            Cancelled(f"sandbox {held.sandbox.label} was given up while it was being created: {end.reason}")
         )
-
-
-def reason_of(error: BaseException) -> CodedError:
-    """The one error to tell, from what a task group has gathered: the machine's end explains all the others."""
-    if isinstance(error, BaseExceptionGroup):
-        reasons = [reason_of(one) for one in error.exceptions]
-        return next((reason for reason in reasons if isinstance(reason, MachineFailed)), reasons[0])
-    if isinstance(error, CodedError):
-        return error
-    if isinstance(error, WireError):
-        return MachineFailed(f"its guest broke the protocol and was cut off: {error}")
-    raise error
 
 
 @contextlib.contextmanager
 def timed(held: Held, step: str) -> Iterator[None]:
-    """Notes how long a step of its creation takes."""
+    """Adds to what a step of its creation takes."""
     began = time.monotonic()
     try:
         yield
     finally:
-        held.steps[step] = round(time.monotonic() - began, 4)
+        held.steps[step] = round(held.steps.get(step, 0.0) + time.monotonic() - began, 4)
 
 
 def milliseconds(held: Held) -> dict[str, Json]:

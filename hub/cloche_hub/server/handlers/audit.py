@@ -7,11 +7,11 @@ import contextlib
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.tokens import Token, visible_owner
 from cloche_hub.errors import BadRequest
-from cloche_hub.server.handlers.context import Services, no_fields
+from cloche_hub.server.handlers.context import Services, no_fields, while_wanted
 from cloche_hub.server.messages import audit_message
 from cloche_wire.aio import Channel
 
-MAX_TAIL = 1000
+MAX_TAIL = 500
 """Events of the past in one answer."""
 
 
@@ -19,30 +19,36 @@ async def tail(services: Services, token: Token, channel: Channel) -> None:
     """`audit.tail`: the newest events as messages on stream 0, then, if asked, those that come."""
     fields = Fields.of(channel.params, ("sandbox", "limit", "follow"))
     limit = fields.whole("limit", default=50, least=1, most=MAX_TAIL)
+    follow = fields.flag("follow", default=False)
     sandbox = await _sandbox_id(services, token, channel, fields)
     channel.accept()
+    async with while_wanted(channel):
+        seen = await _send_past(services, channel, limit=limit, sandbox=sandbox)
+        if follow:
+            async with contextlib.aclosing(services.audit.follow(after=seen, sandbox=sandbox)) as events:
+                async for event in events:
+                    await channel.send_message(audit_message(event))
+    channel.close({})
+
+
+async def _send_past(services: Services, channel: Channel, *, limit: int, sandbox: str | None) -> int:
+    """Sends the newest events; returns the number after which those that come are to be told."""
     # Read before the tail, so that what comes between the two is told once and not missed.
     seen = services.audit.head.seq
     for event in await services.audit.tail(limit=limit, sandbox=sandbox):
         seen = max(seen, event.seq)
         await channel.send_message(audit_message(event))
-    if fields.flag("follow", default=False):
-        async with contextlib.aclosing(services.audit.follow(after=seen, sandbox=sandbox)) as events:
-            async for event in events:
-                await channel.send_message(audit_message(event))
-    channel.close({})
+    return seen
 
 
 async def _sandbox_id(services: Services, token: Token, channel: Channel, fields: Fields) -> str | None:
     reference = fields.optional_text("sandbox")
-    if reference is None:
-        if visible_owner(token, channel.kind) is not None:
-            raise BadRequest(
-                "sandbox is missing: this token sees the events of its own sandboxes only; name one"
-            )
-        return None
     owner = visible_owner(token, channel.kind)
-    return (await services.sandboxes.find_ever(reference, owner=owner, caller=token.owner)).id
+    if reference is not None:
+        return (await services.sandboxes.find_ever(reference, owner=owner, caller=token.owner)).id
+    if owner is not None:
+        raise BadRequest("sandbox is missing: this token sees the events of its own sandboxes only; name one")
+    return None
 
 
 async def verify(services: Services, _token: Token, channel: Channel) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -37,6 +38,10 @@ class Services:
     images: Images
     hypervisor: Hypervisor
     audit: AuditLog
+    cache: str
+    """The folder of images and templates, for people to read."""
+    free_bytes: Callable[[], int]
+    """Free space on the cache's disk. Raises OSError."""
     stop: Callable[[], None]
     """Has the hub end in good order."""
 
@@ -64,7 +69,31 @@ def no_fields(channel: Channel) -> None:
     Fields.of(channel.params, ())
 
 
-class ProgressStream:
+@contextlib.asynccontextmanager
+async def while_wanted(channel: Channel) -> AsyncIterator[None]:
+    """Cancels what runs inside as soon as the client gives the channel up.
+
+    For requests that wait for something that may take long. Raises inside and out what ended the channel.
+    """
+    with ungrouped():
+        async with asyncio.TaskGroup() as tasks:
+            watch = tasks.create_task(channel.wait_confirmed())
+            yield
+            watch.cancel()
+
+
+@contextlib.asynccontextmanager
+async def with_progress(channel: Channel) -> AsyncIterator[OnProgress]:
+    """Accepts the channel and sends the steps of the work inside, which is cancelled when the client gives up."""
+    channel.accept()
+    steps = _Steps(channel)
+    async with while_wanted(channel), asyncio.TaskGroup() as tasks:
+        sender = tasks.create_task(steps.send_for_ever())
+        yield steps.report
+        sender.cancel()
+
+
+class _Steps:
     """Sends the newest step of a long work on a channel; steps that come faster than the client reads are dropped."""
 
     def __init__(self, channel: Channel) -> None:
@@ -79,24 +108,10 @@ class ProgressStream:
 
     async def send_for_ever(self) -> None:
         """Sends steps until cancelled; ends by itself when the client is gone."""
-        try:
+        # The work itself learns of that from `while_wanted`.
+        with contextlib.suppress(CodedError):
             while True:
                 await self._news.wait()
                 self._news.clear()
                 if self._newest is not None:
                     await self._channel.send_message(progress_message(self._newest))
-        except CodedError:
-            # The work itself learns of it when its handler is cancelled or closes the channel.
-            return
-
-
-async def with_progress(channel: Channel, work: Callable[[OnProgress], Awaitable[dict[str, object]]]) -> None:
-    """Accepts the channel, sends the steps of a work on it, and closes it with the work's result."""
-    channel.accept()
-    stream = ProgressStream(channel)
-    with ungrouped():
-        async with asyncio.TaskGroup() as tasks:
-            sender = tasks.create_task(stream.send_for_ever())
-            result = await work(stream.report)
-            sender.cancel()
-    channel.close(result)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 from cloche_hub.domain.times import to_text
 from cloche_hub.domain.tokens import Token
+from cloche_hub.errors import CodedError
 from cloche_hub.server.handlers.context import Services, no_fields
 from cloche_wire.aio import Channel
+
+_ANSWER_S = 1.0
 
 
 async def status(services: Services, _token: Token, channel: Channel) -> None:
@@ -33,5 +37,11 @@ async def stop(services: Services, _token: Token, channel: Channel) -> None:
     """`hub.stop`: answered first, then the hub ends its machines and itself."""
     no_fields(channel)
     channel.close({})
-    await channel.wait_confirmed()
-    services.stop()
+    try:
+        # Whether or not the answer arrives: who asked may be gone already.
+        async with asyncio.timeout(_ANSWER_S):
+            await channel.wait_confirmed()
+    except (CodedError, TimeoutError):
+        pass
+    finally:
+        services.stop()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.requests import parse_recipe
 from cloche_hub.domain.tokens import Token
-from cloche_hub.ports import OnProgress
 from cloche_hub.server.handlers.context import Services, no_fields, with_progress
 from cloche_hub.server.messages import image_message
 from cloche_wire.aio import Channel
@@ -16,11 +15,9 @@ async def build(services: Services, token: Token, channel: Channel) -> None:
     fields = Fields.of(channel.params, ("recipe", "rebuild"))
     recipe, rebuild = parse_recipe(fields), fields.flag("rebuild", default=False)
 
-    async def work(progress: OnProgress) -> dict[str, object]:
+    async with with_progress(channel) as progress:
         image = await services.image_service.build(recipe, rebuild=rebuild, actor=token.id, progress=progress)
-        return image_message(image)
-
-    await with_progress(channel, work)
+    channel.close(image_message(image))
 
 
 async def list_(services: Services, _token: Token, channel: Channel) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.requests import parse_create
+from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token, visible_owner
-from cloche_hub.ports import OnProgress
+from cloche_hub.errors import CodedError, TooLarge
 from cloche_hub.server.handlers.context import Services, find_sandbox, with_progress
 from cloche_hub.server.messages import sandbox_message
 from cloche_wire.aio import Channel
@@ -15,29 +19,32 @@ MAX_BOOT_LOG = 512 << 10
 
 
 async def create(services: Services, token: Token, channel: Channel) -> None:
-    """`sandbox.create`, with progress on stream 0."""
+    """`sandbox.create`, with progress on stream 0. A client that is not there any more leaves no sandbox behind."""
     request = parse_create(
         channel.params, default_lease_s=services.default_lease_s, max_lease_s=services.max_lease_s
     )
-
-    async def work(progress: OnProgress) -> dict[str, object]:
-        sandbox = await services.sandboxes.create(
-            request, owner=token.owner, actor=token.id, progress=progress
-        )
-        return sandbox_message(sandbox)
-
-    await with_progress(channel, work)
+    made: Sandbox | None = None
+    try:
+        async with with_progress(channel) as progress:
+            made = await services.sandboxes.create(
+                request, owner=token.owner, actor=token.id, progress=progress
+            )
+        channel.close(sandbox_message(made))
+    except (CodedError, asyncio.CancelledError):
+        if made is not None:
+            services.sandboxes.abandon(made.id, actor=token.id)
+        raise
 
 
 async def list_(services: Services, token: Token, channel: Channel) -> None:
-    """`sandbox.list`."""
+    """`sandbox.list`, newest first."""
     fields = Fields.of(channel.params, ("all",))
     owner = visible_owner(token, channel.kind)
     if fields.flag("all", default=False):
         found = await services.sandboxes.every(owner=owner)
     else:
         found = services.sandboxes.live(owner=owner)
-    channel.close({"sandboxes": [sandbox_message(sandbox) for sandbox in found]})
+    _close_with_those_that_fit(channel, [sandbox_message(sandbox) for sandbox in found])
 
 
 async def show(services: Services, token: Token, channel: Channel) -> None:
@@ -62,3 +69,15 @@ async def boot_log(services: Services, token: Token, channel: Channel) -> None:
     sandbox = find_sandbox(services, token, channel.kind, fields)
     max_bytes = fields.whole("max_bytes", default=64 << 10, least=1, most=MAX_BOOT_LOG)
     channel.close({"log": await services.sandboxes.boot_log(sandbox.id, max_bytes=max_bytes)})
+
+
+def _close_with_those_that_fit(channel: Channel, messages: list[dict[str, Any]]) -> None:
+    """Answers with the first of them if a frame cannot hold all; `omitted` counts the others."""
+    fitting = messages
+    while True:
+        try:
+            channel.close({"sandboxes": fitting, "omitted": len(messages) - len(fitting)})
+        except TooLarge:
+            fitting = fitting[: len(fitting) * 3 // 4]
+        else:
+            return

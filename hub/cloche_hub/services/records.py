@@ -1,0 +1,88 @@
+"""What is written down although the disk may be full: at once where that goes, otherwise as soon as it does.
+
+A beginning that cannot be recorded is refused (`Store.write` raises). An ending cannot be refused: it happens, its
+record waits here, and the reaper tries again every second.
+
+Rule: what waits is written in the order in which it happened, for later changes of a row overwrite earlier ones.
+Rule: only endings of what was recorded before come here, so what waits is bounded by what was under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+
+import structlog
+
+from cloche_hub.domain.audit import Json
+from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.domain.sandbox import Sandbox
+from cloche_hub.errors import NoSpace, StoreFailed
+from cloche_hub.ports import Store, Transaction
+
+_log = structlog.get_logger(__name__)
+
+Change = Callable[[Transaction], object]
+
+
+class Records:
+    """Writes endings.
+
+    Args:
+        store: where they go.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: deque[Change] = deque()
+        self._turn = asyncio.Lock()
+
+    async def keep(self, change: Change) -> bool:
+        """Writes a change, or keeps it for later; returns whether it is durable already. Raises nothing.
+
+        Cancelling it leaves the change made.
+        """
+        if not self._waiting and not self._turn.locked() and await self._is_done_with(change):
+            return True
+        self._waiting.append(change)
+        await self.catch_up()
+        return not self._waiting
+
+    async def catch_up(self) -> None:
+        """Writes what waits, up to the first change that still cannot be written. Raises nothing."""
+        async with self._turn:
+            while self._waiting:
+                # Taken out before it is tried: whoever cancels this must not have it written twice.
+                change = self._waiting.popleft()
+                if not await self._is_done_with(change):
+                    self._waiting.appendleft(change)
+                    return
+
+    async def _is_done_with(self, change: Change) -> bool:
+        try:
+            await self._store.write(change)
+        except (NoSpace, StoreFailed) as error:
+            _log.error("not_recorded_yet", reason=str(error), waiting=len(self._waiting) + 1)
+            return False
+        except Exception:
+            # A defect in the change itself: it will never go through, and must not keep those behind it.
+            _log.exception("never_recorded")
+        return True
+
+
+def updating(sandbox: Sandbox, event: AuditName, *, actor: str, detail: Mapping[str, Json]) -> Change:
+    """A sandbox's row as it is now, and the event that made it so."""
+
+    def change(transaction: Transaction) -> None:
+        transaction.update_sandbox(sandbox)
+        transaction.append_audit(event, actor=actor, sandbox=sandbox.id, detail=detail)
+
+    return change
+
+
+def noting(
+    event: AuditName, *, actor: str, sandbox: str | None = None, detail: Mapping[str, Json] | None = None
+) -> Change:
+    """An event and nothing else."""
+    return lambda transaction: transaction.append_audit(event, actor=actor, sandbox=sandbox, detail=detail)

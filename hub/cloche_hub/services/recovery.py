@@ -1,0 +1,47 @@
+"""After a killed hub: its machines are ended, its sandboxes told why they failed. Adopting machines comes later."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from cloche_hub.domain.audit import Json
+from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.ports import Hypervisor, StrayMachine
+from cloche_hub.services.held import HUB
+from cloche_hub.services.records import Records, noting
+
+_log = structlog.get_logger(__name__)
+
+
+async def end_strays(hypervisor: Hypervisor, records: Records) -> set[str]:
+    """Ends the machines a killed hub has left running, and records each; returns the ids of those that are gone.
+
+    One that cannot be ended is logged and left: it must not keep the hub from serving.
+    """
+    ended: set[str] = set()
+
+    async def end(stray: StrayMachine) -> None:
+        try:
+            await hypervisor.end_stray(stray.machine_id)
+        except Exception:
+            # The edge of the port.
+            _log.exception("stray_not_ended", sandbox=stray.machine_id, pid=stray.pid)
+            return
+        ended.add(stray.machine_id)
+        detail: dict[str, Json] = {"pid": stray.pid, "accelerator": stray.accelerator}
+        await records.keep(
+            noting(AuditName.MACHINE_STRAY_ENDED, actor=HUB, sandbox=stray.machine_id, detail=detail)
+        )
+
+    async with asyncio.TaskGroup() as tasks:
+        for stray in await hypervisor.find_strays():
+            tasks.create_task(end(stray))
+    return ended
+
+
+def why_failed(sandbox_id: str, ended: set[str]) -> str:
+    """Why a sandbox failed that lived when the hub was killed."""
+    what = "its machine was ended" if sandbox_id in ended else "its machine is gone"
+    return f"the hub was killed; {what}"
