@@ -159,9 +159,7 @@ class LocalHub(ScriptedHub):
             channel.accept({"exec": f"ex_{process.pid}", "pid": process.pid})
             result = await self._attend(channel, process, params.get("timeout_s"))
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+            await _end(process)
         channel.close(result)
 
     async def _attend(
@@ -274,6 +272,22 @@ class LocalHub(ScriptedHub):
 
     async def _audit_verify(self, channel: Channel) -> None:
         channel.close({"events": len(self.events), "head": "11" * 32})
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Ends a command, its whole group and its pipes, however often this is cancelled meanwhile."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    # asyncio leaves pipes open that were not read to their end, and then waits for them.
+    process._transport.close()  # type: ignore[attr-defined]
+    cancelled = None
+    while process.returncode is None:
+        try:
+            await process.wait()
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 async def _give_output(channel: Channel, stream: int, reader: asyncio.StreamReader) -> None:
