@@ -29,12 +29,19 @@ from cloche_wire.channels import State
 from cloche_wire.connection import Connection
 from cloche_wire.errors import Cancelled
 from cloche_wire.events import Event
-from cloche_wire.frames import Accept, Close, Decoder, Fields, Frame, Hello, Open, Reset, encode
+from cloche_wire.frames import Accept, Close, Data, Decoder, Fields, Frame, Hello, Open, Reset, encode
 from cloche_wire.limits import Limits
 
 SESSION = b"session-of-tests"
 TINY = Limits(
-    max_frame=400, max_message=1000, max_channels=4, max_items=64, window=8, max_peer_window=8, chunk=3
+    max_frame=400,
+    max_message=1000,
+    max_channels=4,
+    max_own_channels=4,
+    max_items=64,
+    window=8,
+    max_peer_window=8,
+    chunk=3,
 )
 """Every bound within reach of a few bytes."""
 
@@ -78,8 +85,9 @@ class Solo:
         )
         # The numbers of the first channel that each side opens.
         self.ours, self.theirs = (1, 2) if leader else (2, 1)
+        self._next_of_theirs = self.theirs
         if greeted:
-            self.greets(hello())
+            self.greets(hello(generation=1 if leader else 0))
 
     def greets(self, answer: Hello) -> list[Event]:
         """A new link on which the peer says this hello; what the connection says of its own is dropped."""
@@ -112,15 +120,18 @@ class Solo:
         return State.DONE if channel is None else channel.state
 
     def bring(self, state: State, *, opened_here: bool) -> int:
-        """Leads a new channel into a state by legal moves only; returns its number. Nothing is left to say."""
-        number = self._offer(opened_here=opened_here)
-        if state in (State.OPENING, State.OFFERED):
-            return number
+        """Leads a new channel into a state by legal moves only, and returns its number. Nothing is left to say.
+
+        Where it was open on the way, three bytes have passed each way on stream 0, neither consumed nor acknowledged.
+        """
+        number = self._begin(opened_here=opened_here)
         if state in (State.OPEN, State.CLOSING, State.CLOSED_BY_PEER):
             if opened_here:
                 self.hears(Accept(number, {}, 8))
             else:
                 self.connection.accept(number)
+            self.connection.send(number, 0, b"abc")
+            self.hears(Data(number, 0, 0, b"xyz"))
         if state is State.CLOSING:
             self.connection.close(number, {"code": 0})
         elif state is State.CLOSED_BY_PEER:
@@ -132,14 +143,27 @@ class Solo:
         self.says()
         return number
 
-    def _offer(self, *, opened_here: bool) -> int:
+    def _begin(self, *, opened_here: bool) -> int:
         if opened_here:
             number = self.connection.open("exec", {})
             self.says()
-            return number
-        number = max(self.connection._session._highest_seen + 2, self.theirs)
-        self.hears(Open(number, "exec", {}, 8))
+        else:
+            number = self._next_of_theirs
+            self._next_of_theirs += 2
+            self.hears(Open(number, "exec", {}, 8))
         return number
+
+
+ROADS: dict[State, tuple[bool, ...]] = {
+    State.OPENING: (True,),
+    State.OFFERED: (False,),
+    State.OPEN: (True, False),
+    State.CLOSING: (False,),
+    State.CLOSED_BY_PEER: (True,),
+    State.RESETTING: (True, False),
+    State.DONE: (True, False),
+}
+"""Which side may have opened a channel that is in this state: ours (True), the peer's (False)."""
 
 
 class Side:

@@ -150,7 +150,7 @@ class TwoPeers(RuleBasedStateMachine):
     def open(self, name: str) -> None:
         connection = self.side(name).connection
         ours = sum(channel.opened_here for channel in connection.channels.values())
-        if ours >= TINY.max_channels:
+        if ours >= TINY.max_own_channels:
             with pytest.raises(TooLarge):
                 connection.open("exec", {})
             return

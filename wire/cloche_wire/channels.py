@@ -269,8 +269,9 @@ class Channel:
             self.open_unsent, self.open_ever_sent = False, True
             return Open(self.number, self.kind, self.params, self.window)
         if self.state is State.RESETTING:
-            if not self.close_unsent or self.error is None:
+            if not self.close_unsent:
                 return None
+            assert self.error is not None
             self.close_unsent = False
             return Reset(self.number, self.error.code, self.error.message, self.error.details)
         if self.accept_unsent:

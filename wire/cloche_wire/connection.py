@@ -65,7 +65,7 @@ from cloche_wire.frames import (
 )
 from cloche_wire.limits import Limits
 from cloche_wire.outbox import Outbox
-from cloche_wire.session import Session
+from cloche_wire.session import Session, too_many
 
 
 class Connection:
@@ -140,7 +140,7 @@ class Connection:
         """Opens a channel and returns its number. Data may be sent once it is accepted.
 
         Raises:
-            TooLarge: the parameters do not fit a frame, or `max_channels` of ours are open already.
+            TooLarge: the parameters do not fit a frame, or `max_own_channels` are open already.
         """
         channel = self._session.open(kind, params, self.limits.window if window is None else window)
         check(Open(channel.number, kind, params, channel.window), self.limits)
@@ -182,7 +182,10 @@ class Connection:
         Small counts are gathered until an acknowledgement is worth a frame; `acknowledge` sends it at once.
         """
         channel = self._session.unless_gone(number)
-        if channel is not None and channel.consume(stream, count) >= max(1, channel.window // 4):
+        if channel is None:
+            return
+        # Also below a quarter: the peer may hold itself to a smaller window than ours, and must not wait for ever.
+        if channel.consume(stream, count) >= max(1, min(channel.window // 4, self.limits.chunk)):
             self.acknowledge(number)
 
     def acknowledge(self, number: int) -> None:
@@ -248,7 +251,7 @@ class Connection:
         most = room if most is None else min(most, room)
         parts: list[bytes] = []
         size = 0
-        while not parts or size < most:
+        while (not parts or size < most) and len(parts) < self.limits.max_frames:
             frame = self._next_frame()
             if frame is None:
                 break
@@ -314,7 +317,7 @@ class Connection:
     def _on_open(self, frame: Open, events: list[Event]) -> None:
         channel = self._session.opened(frame)
         if self._session.is_crowded:
-            self.reset(channel.number, self._session.too_many())
+            self.reset(channel.number, too_many(self.limits.max_channels))
         else:
             events.append(Opened(channel.number, channel.kind, channel.params, channel.peer_window))
 

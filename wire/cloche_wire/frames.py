@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import msgpack
 
@@ -214,10 +214,18 @@ def check(frame: Frame, limits: Limits) -> None:
     try:
         packed = encode(frame, limits)
         _frame(msgpack.unpackb(packed, **_bounds(limits)))
-    except (ValueError, TypeError, OverflowError, msgpack.UnpackException, Undecodable) as error:
+    except (
+        ValueError,
+        TypeError,
+        OverflowError,
+        RecursionError,
+        msgpack.UnpackException,
+        Undecodable,
+    ) as error:
         reason = f"{_name(frame)} cannot carry this: {str(error)[:200] or type(error).__name__}"
         # The words of msgpack for a list or map over its bound.
-        raise (TooLarge if " exceeds max_" in reason else LocalProtocolError)(reason) from None
+        over = " exceeds max_array_len" in reason or " exceeds max_map_len" in reason
+        raise (TooLarge if over else LocalProtocolError)(reason) from None
 
 
 def _name(frame: Frame) -> str:
@@ -235,7 +243,12 @@ def _bounds(limits: Limits) -> dict[str, Any]:
         "max_str_len": limits.max_frame,
         "max_bin_len": limits.max_frame,
         "max_ext_len": 0,
+        "ext_hook": _refuse_extension,
     }
+
+
+def _refuse_extension(code: int, data: bytes) -> NoReturn:
+    raise ValueError(f"a value of the extension type {code} ({len(data)} bytes)")
 
 
 def _frame(fields: Any) -> Frame:
@@ -277,7 +290,9 @@ class Decoder:
         try:
             self._unpacker.feed(message)
             start = self._unpacker.tell()
-            for fields in self._unpacker:
+            for count, fields in enumerate(self._unpacker, 1):
+                if count > self._limits.max_frames:
+                    raise Undecodable(f"more than {self._limits.max_frames} frames in one message")
                 end = self._unpacker.tell()
                 if end - start > self._limits.max_frame:
                     raise Undecodable(

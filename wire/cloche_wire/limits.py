@@ -1,6 +1,8 @@
 """Every bound of the protocol in one value, so that tests reach each of them with a few bytes.
 
 The defaults suit a client's link; the hub tightens some for guests.
+
+Rule: a hello has up to 60 bytes for each channel, twice as many of the peer's as it may have, and must fit a frame.
 """
 
 from __future__ import annotations
@@ -18,9 +20,13 @@ class Limits:
     max_frame: int = 1 << 20
     """Bytes of one encoded frame."""
     max_message: int = 2 << 20
-    """Bytes of one link message (frames that travel together); at least `max_frame`."""
-    max_channels: int = 4096
+    """Bytes of one link message (frames that travel together); at least `max_frame`, below 16 MiB."""
+    max_frames: int = 4096
+    """Frames of one link message: what a peer can have us do before anybody else has a turn."""
+    max_channels: int = 1024
     """Channels the peer may have open at once; more are refused one by one."""
+    max_own_channels: int = 1024
+    """Channels we open at once: at most what the peer's `max_channels` allows."""
     max_items: int = 8192
     """Elements of one array or map: a length header alone makes a decoder allocate."""
     window: int = 256 << 10

@@ -34,7 +34,7 @@ class Outbox:
     @property
     def is_choked(self) -> bool:
         """Whether more confirmations wait than a peer that reads can cause: one for each channel of either side."""
-        return len(self.urgent) > 2 * self._limits.max_channels + _SPARE_WORDS
+        return len(self.urgent) > self._limits.max_channels + self._limits.max_own_channels + _SPARE_WORDS
 
     def clear(self) -> None:
         """Forgets what was to be said on the last link."""

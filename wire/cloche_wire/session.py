@@ -48,8 +48,8 @@ class Session:
         Raises:
             TooLarge: as many as may be are open.
         """
-        if self._of_us >= self._limits.max_channels:
-            raise self.too_many()
+        if self._of_us >= self._limits.max_own_channels:
+            raise too_many(self._limits.max_own_channels)
         return Channel(self._next_number, kind, params, window, opened_here=True)
 
     def add(self, channel: Channel) -> None:
@@ -113,10 +113,6 @@ class Session:
         """The channel of this number, unless it is over for our side."""
         channel = self.channels.get(number)
         return None if channel is None or channel.state is State.RESETTING else channel
-
-    def too_many(self) -> TooLarge:
-        """Why a channel is refused where there are as many as may be."""
-        return TooLarge(f"more than {self._limits.max_channels} channels at once on one link")
 
     def forget(self, channel: Channel) -> None:
         """The channel is over for both sides."""
@@ -223,3 +219,8 @@ class Session:
                 f"the peer has forgotten channel {channel.number}, which is {channel.state.value}"
             )
         self.forget(channel)
+
+
+def too_many(most: int) -> TooLarge:
+    """Why a channel is refused where there are as many as may be."""
+    return TooLarge(f"more than {most} channels at once on one link")
