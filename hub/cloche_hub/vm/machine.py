@@ -1,0 +1,132 @@
+"""A running machine: its link, its console, what it costs, and its end.
+
+Not here: how it was started (`clone`).
+Rules:
+- One task watches each machine (`watch`); it alone decides how the machine ended.
+- A guest that has ended leaves QEMU waiting, so that the console's last words can be read; then QEMU is told to quit.
+- Closing the hub does not end a machine: who wants it ended asks for it (`stop`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from cloche_hub.errors import MachineFailed
+from cloche_hub.ports import MachineExit, MachineUse
+from cloche_hub.vm.exits import Asked, Ending, classify
+from cloche_hub.vm.process import cpu_seconds, pss_bytes
+from cloche_hub.vm.qemu import Qemu
+
+_LOG_TAIL = 4096
+_KILL_S = 10.0
+
+
+class QemuMachine:
+    """Implements ports.Machine.
+
+    Args:
+        qemu: runs; owned by this object from now on.
+        accelerator: kvm or tcg.
+        on_removed: called once when it has ended and nothing of it is left.
+    """
+
+    def __init__(self, qemu: Qemu, accelerator: str, on_removed: Callable[[], None]) -> None:
+        self._qemu, self._accelerator, self._on_removed = qemu, accelerator, on_removed
+        self._exit: asyncio.Future[MachineExit] = asyncio.get_running_loop().create_future()
+        self._asked = Asked.NOT
+        self._link: asyncio.StreamWriter | None = None
+        self._is_removed = False
+
+    @property
+    def machine_id(self) -> str:
+        return self._qemu.folder.machine_id
+
+    @property
+    def accelerator(self) -> str:
+        return self._accelerator
+
+    async def watch(self) -> None:
+        """Waits for the machine's end and finds out how it ended. One task for as long as the hub has it."""
+        qemu = self._qemu
+        try:
+            # Fails if QEMU ends without a word.
+            with contextlib.suppress(MachineFailed):
+                await qemu.expect("SHUTDOWN")
+                await self._hear_last_words()
+            status = await qemu.process.wait()
+            words, log = qemu.process.words(), qemu.log.tail(_LOG_TAIL)
+            self._exit.set_result(classify(Ending(self._asked, qemu.shutdown, status, words, log)))
+        finally:
+            self._close_link()
+            if not self._exit.done():
+                self._exit.set_exception(MachineFailed(f"the hub has let go of {self.machine_id}"))
+                self._exit.exception()  # maybe nobody asks
+            await qemu.detach()
+
+    async def _hear_last_words(self) -> None:
+        """Ends a QEMU whose guest has ended."""
+        if str(self._qemu.shutdown).startswith("guest"):
+            with contextlib.suppress(MachineFailed):
+                await self._qemu.read_console()
+            if not await self._qemu.quit():
+                self._qemu.process.kill()
+
+    async def open_link(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """See ports.Machine."""
+        self._close_link()
+        if self._exit.done():
+            raise MachineFailed(f"the machine has ended: {self._exit.result().detail}")
+        reader, self._link = await self._qemu.open_link()
+        return reader, self._link
+
+    async def wait_exit(self) -> MachineExit:
+        """See ports.Machine."""
+        return await asyncio.shield(self._exit)
+
+    async def stop(self, *, grace_s: float) -> MachineExit:
+        """See ports.Machine. The guest is told to power itself off by whoever has its link; here is what if it does not.
+
+        Cancelling it does not undo what was done; call it again.
+        """
+        self._asked = max(self._asked, Asked.QUIT)
+        if not await self._exit_within(grace_s) and not await self._qemu.quit():
+            self._asked = Asked.KILL
+            self._qemu.process.kill()
+        if not await self._exit_within(_KILL_S):
+            return MachineExit("killed", "killed, but the host's kernel does not let go of it")
+        how = self._exit.result()
+        if not self._is_removed:
+            self._is_removed = True
+            self._qemu.folder.remove()
+            self._on_removed()
+        return how
+
+    async def use(self) -> MachineUse:
+        """See ports.Machine."""
+        pid = self._qemu.process.pid
+        try:
+            if self._qemu.process.has_ended:
+                raise ProcessLookupError
+            return MachineUse(cpu_seconds(pid), pss_bytes(pid), self._qemu.folder.disk_bytes())
+        except ProcessLookupError:
+            raise MachineFailed(f"the machine {self.machine_id} has ended") from None
+
+    async def boot_log(self, *, max_bytes: int) -> bytes:
+        """See ports.Machine."""
+        if not self._exit.done():
+            # A machine that is just ending has been read by its watcher.
+            with contextlib.suppress(MachineFailed):
+                await self._qemu.read_console()
+        return self._qemu.log.tail(max_bytes)
+
+    async def _exit_within(self, seconds: float) -> bool:
+        if not self._exit.done():
+            await asyncio.wait([self._exit], timeout=seconds)
+        return self._exit.done()
+
+    def _close_link(self) -> None:
+        if self._link is not None:
+            self._link.close()
+            self._link = None
