@@ -107,8 +107,9 @@ class Portal:
         except BaseException:
             # KeyboardInterrupt in this thread: what runs is called off and has cleaned up before anybody goes on.
             if not outcome.done():
-                self._soon(cancel)
-                concurrent.futures.wait([outcome], timeout=_CLEAN_UP_S)
+                with contextlib.suppress(WrongState):
+                    self._soon(cancel)
+                    concurrent.futures.wait([outcome], timeout=_CLEAN_UP_S)
             raise
 
     def _soon(self, function: Callable[[], object]) -> None:

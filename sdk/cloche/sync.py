@@ -56,6 +56,8 @@ class _Leaseholder(_Twin[A]):
         return self
 
     def close(self) -> None:
+        if self not in _leaseholders:
+            return
         try:
             if not self._portal.is_foreign:
                 self._portal.call(self._twin.close)

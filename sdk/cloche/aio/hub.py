@@ -25,7 +25,7 @@ OnProgress = Callable[[Progress], None]
 
 
 class Hub:
-    """A connection to a hub. An async context manager; `Hub.connect` makes one."""
+    """A connection to a hub. A context manager; `Hub.connect` makes one."""
 
     def __init__(self, link: Link) -> None:
         self._link = link

@@ -79,7 +79,7 @@ class Output:
 
 
 class Process:
-    """A running command. An async context manager: leaving it ends the command if it still runs.
+    """A running command. A context manager: leaving it ends the command if it still runs.
 
     Iterating yields `("stdout" | "stderr", bytes)` as it comes, until both have ended.
 

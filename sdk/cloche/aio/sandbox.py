@@ -23,7 +23,7 @@ MAX_OUTPUT_BYTES = 64 << 20
 
 
 class Sandbox:
-    """A sandbox on a hub. An async context manager: leaving it removes the sandbox.
+    """A sandbox on a hub. A context manager: leaving it removes the sandbox.
 
     Made by `Hub.create`, found by `Hub.sandbox`, or made together with its own connection by `Sandbox.create`.
     """

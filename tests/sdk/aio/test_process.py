@@ -111,7 +111,8 @@ async def test_a_writer_waits_for_a_command_that_does_not_read(sandbox: Sandbox)
     ("send", "signal"),
     [
         (lambda process: process.signal("TERM"), "TERM"),
-        (lambda process: process.signal(2), "INT"),
+        # Not SIGINT: a shell's background commands ignore it.
+        (lambda process: process.signal(10), "USR1"),
         (lambda process: process.kill(), "KILL"),
     ],
     ids=["name", "number", "kill"],
