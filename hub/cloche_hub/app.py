@@ -23,7 +23,7 @@ from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.tokens import Token
 from cloche_hub.errors import SettingsError
 from cloche_hub.guestlink.bounds import link_bounds
-from cloche_hub.guestlink.link import guest_link
+from cloche_hub.guestlink.link import await_agent, guest_link
 from cloche_hub.images.housekeeping import CacheLimits
 from cloche_hub.images.images import ImageCache
 from cloche_hub.ports import Guest, Hypervisor, Images, Machine
@@ -43,6 +43,8 @@ from cloche_hub.settings import Settings
 from cloche_hub.store.store import Store as SqliteStore
 from cloche_hub.store.store import open_store
 from cloche_hub.store.token_file import read_token_file, write_token_file
+from cloche_hub.vm.hypervisor import HypervisorOptions, QemuHypervisor
+from cloche_hub.vm.uids import UserIds
 from cloche_wire.aio import Channel, Heartbeat
 from cloche_wire.limits import Limits
 from cloche_wire.rendezvous import Locations
@@ -50,6 +52,8 @@ from cloche_wire.rendezvous import Locations
 _log = structlog.get_logger(__name__)
 
 VERSION = version("cloche")
+# All hubs of a host share these, whatever their homes: two machines must never run as the same user.
+_UID_LOCKS = Path("/run/cloche-uids")
 SOFTWARE = f"cloche-hub/{VERSION}"
 
 
@@ -73,8 +77,13 @@ async def run_hub(settings: Settings, *, ready: Callable[[list[str]], None], sto
 async def ports(settings: Settings, places: Locations) -> AsyncIterator[tuple[Images, Hypervisor]]:
     """The real images and the real hypervisor of this host."""
     limits = CacheLimits(max_bytes=settings.max_cache_bytes)
-    async with ImageCache(places.cache, limits=limits) as images:
-        yield images, qemu_hypervisor(settings, places, images)
+    async with (
+        ImageCache(places.cache, limits=limits) as images,
+        QemuHypervisor(
+            places.home, places.cache, images.hold, await_agent, options=_hypervisor_options(settings)
+        ) as hypervisor,
+    ):
+        yield images, hypervisor
 
 
 async def serve(
@@ -158,6 +167,15 @@ def _connector(settings: Settings) -> Callable[[Machine], contextlib.AbstractAsy
         return guest_link(machine, bounds, software=SOFTWARE)
 
     return connect
+
+
+def _hypervisor_options(settings: Settings) -> HypervisorOptions:
+    uids = settings.machine_uids
+    return HypervisorOptions(
+        # Only root can give machines users of their own.
+        uids=UserIds(uids.first, uids.last, _UID_LOCKS) if os.geteuid() == 0 else None,
+        tcg_scale=settings.tcg_scale,
+    )
 
 
 def _listener_options(settings: Settings) -> ListenerOptions:
