@@ -80,16 +80,16 @@ class Demo:
 
 def tell_story(demo: Demo) -> None:
     """The steps."""
-    demo.say("What a machine starts from is built once from a recipe, and kept.")
-    demo.step("image", "build", "python")
     demo.say("The hub owns the machines. This one is the demo's own and ends with it.")
     demo.step("hub", "--background")
+    demo.say("What a machine starts from is built once from a recipe, and kept.")
+    demo.step("image", "build", "python")
     demo.say("A sandbox is a clone of a booted machine; the first one boots what the others are cloned from.")
     demo.step("create", "--name", "demo")
     demo.say("Run a program in it. It comes by standard input; its output streams back as it is made.")
     demo.step("exec", "demo", "--", "python3", "-", stdin=PROGRAM)
     demo.say("The next sandbox takes a moment: create it, run in it, remove it.")
-    demo.step("run", "--", "python3", "-c", "print('hello from another machine:', 6 * 7)")
+    demo.step("run", "--", "python3", "-c", "print(6 * 7)")
     demo.step("ls")
     demo.say("Everything that happened is on record, each event bound to the one before it.")
     demo.step("audit", "tail")
