@@ -57,13 +57,15 @@ class QemuMachine:
                 await self._hear_last_words()
             status = await qemu.process.wait()
             words, log = qemu.process.words(), qemu.log.tail(_LOG_TAIL)
+            self._close_link()
+            await qemu.detach()
             self._exit.set_result(classify(Ending(self._asked, qemu.shutdown, status, words, log)))
         finally:
-            self._close_link()
             if not self._exit.done():
                 self._exit.set_exception(MachineFailed(f"the hub has let go of {self.machine_id}"))
                 self._exit.exception()  # maybe nobody asks
-            await qemu.detach()
+                self._close_link()
+                await qemu.detach()
 
     async def _hear_last_words(self) -> None:
         """Ends a QEMU whose guest has ended."""
