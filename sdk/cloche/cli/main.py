@@ -97,7 +97,8 @@ def run_command(argv: list[str]) -> int:
         return app(argv, prog_name="cloche", standalone_mode=False) or 0
     except typer.TyperException as error:
         return _wrong_usage(error)
-    except (PipeClosed, BrokenPipeError):
+    except (PipeClosed, BrokenPipeError, SystemExit):
+        # The library ends the program itself in one case only: when nobody reads its help any more.
         return BY_SIGNAL + SIGPIPE
     except CodedError as error:
         _fail(error.message, error)

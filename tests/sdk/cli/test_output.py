@@ -1,0 +1,119 @@
+"""What is written for people and for programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from cloche.cli import output
+from cloche.cli.failures import PipeClosed
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def _be_on_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Not in a fixture: between set-up and test, pytest puts its own stdout back.
+    monkeypatch.setattr(sys, "stdout", _Terminal())
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+
+
+def test_columns_are_as_wide_as_they_need() -> None:
+    assert output.table(("NAME", "ID"), [("a", "1"), ("longer", "22")]) == "NAME    ID\na       1\nlonger  22"
+
+
+def test_a_table_without_rows_is_its_headings() -> None:
+    assert output.table(("NAME", "ID"), []) == "NAME  ID"
+
+
+def test_properties_are_one_a_line() -> None:
+    assert output.properties([("a", "1"), ("long", "2\033[2J")]) == "a     1\nlong  2\\x1b[2J"
+
+
+def test_a_terminal_gets_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    _be_on_terminal(monkeypatch)
+    assert output.table(("A", "STATE", "B"), [("x", "running", "y")]) == (
+        "\033[1mA  STATE    B\033[0m\nx  \033[32mrunning\033[0m  y"
+    )
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_a_terminal_whose_user_wants_no_colours_gets_none(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    _be_on_terminal(monkeypatch)
+    monkeypatch.setenv(name, value)
+    assert output.bold("x") == "x"
+
+
+def test_text_from_elsewhere_cannot_paint_on_a_terminal() -> None:
+    assert output.clean("a\033]0;title\007b\rc\x9b1m") == "a\\x1b]0;title\\x07b\\rc\\x9b1m"
+    assert output.clean("line\n\ttab é 漢") == "line\n\ttab é 漢"
+
+
+def test_what_is_said_in_passing_goes_to_stderr_under_our_name(capsys: pytest.CaptureFixture[str]) -> None:
+    output.say("hello\033[2J")
+    assert capsys.readouterr() == ("", "cloche: hello\\x1b[2J\n")
+
+
+def test_json_is_readable_and_an_event_is_one_canonical_line(capsys: pytest.CaptureFixture[str]) -> None:
+    output.show_json({"b": NOW, "a": "é"})
+    assert capsys.readouterr().out == '{\n  "b": "2026-01-02T03:04:05.000000Z",\n  "a": "é"\n}\n'
+    output.show_json({"b": 1, "a": {"d": 1, "c": "é"}}, one_line=True)
+    assert capsys.readouterr().out == '{"a":{"c":"é","d":1},"b":1}\n'
+    output.show_json([])
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_bytes_are_written_untouched(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    output.show_bytes(b"\xff\x00\r\n")
+    assert capfdbinary.readouterr().out == b"\xff\x00\r\n"
+
+
+def test_a_reader_who_wants_no_more_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", Closed())
+    with pytest.raises(PipeClosed):
+        output.show("x")
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (3 << 19, "1.5 MiB"),
+        (5 << 30, "5.0 GiB"),
+        (9 << 50, "9216.0 TiB"),
+    ],
+)
+def test_sizes_for_people(count: int, text: str) -> None:
+    assert output.size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (59.9, "59 s"), (60, "1 min"), (3599, "59 min"), (7200, "2 h"), (200000, "2 d")],
+)
+def test_durations_for_people(seconds: float, text: str) -> None:
+    assert output.span(seconds) == text
+
+
+def test_times_for_people_are_relative() -> None:
+    assert output.age(NOW - timedelta(minutes=3), NOW) == "3 min ago"
+    assert output.age(NOW + timedelta(hours=2), NOW) == "in 2 h"
+    assert output.age(None) == "-"
+    assert output.age(datetime.now(UTC)) == "0 s ago"
