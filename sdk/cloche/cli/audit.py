@@ -80,7 +80,7 @@ def verify(
       cloche audit verify /var/lib/cloche/hub.db
     """
     if file is not None:
-        hand_over("verify", *(["--json"] if json else []), files=[str(file)])
+        return hand_over("verify", *(["--json"] if json else []), files=[str(file)])
 
     from cloche.cli.session import with_hub
 

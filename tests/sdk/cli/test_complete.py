@@ -1,0 +1,52 @@
+"""What the shell is offered."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from cloche.cli.complete import complete_flavors, complete_recipes, complete_sandboxes
+from tests.sdk.cli.conftest import Cloche
+from tests.support.local_hub import LocalHub
+from tests.support.scripted_hub import refuse
+
+
+def test_flavors_are_offered_with_what_they_are() -> None:
+    assert [name for name, _ in complete_flavors("")] == ["small", "medium", "large"]
+    assert complete_flavors("m") == [("medium", "2 CPUs, 2 GiB")]
+
+
+async def test_sandboxes_are_offered_by_name_and_ids_to_those_who_type_one(
+    cloche: Cloche, hub: LocalHub
+) -> None:
+    await cloche("create", "--name", "box")
+    await cloche("create", "--name", "other")
+    assert await asyncio.to_thread(complete_sandboxes, "") == [
+        ("box", "python, running"),
+        ("other", "python, running"),
+    ]
+    assert await asyncio.to_thread(complete_sandboxes, "b") == [("box", "python, running")]
+    assert await asyncio.to_thread(complete_sandboxes, "sb_") == [("sb_0001", "box"), ("sb_0002", "other")]
+
+
+async def test_recipes_are_those_built_and_those_that_come_with_cloche(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("image", "build", "minimal")
+    assert [name for name, _ in await asyncio.to_thread(complete_recipes, "")] == ["minimal", "python"]
+    assert [name for name, _ in await asyncio.to_thread(complete_recipes, "p")] == ["python"]
+
+
+def test_without_a_hub_there_is_nothing_to_offer_and_none_is_started(home: Path) -> None:
+    assert complete_sandboxes("") == []
+    assert [name for name, _ in complete_recipes("")] == ["python", "minimal"]
+    assert list(home.iterdir()) == []
+
+
+async def test_a_hub_that_refuses_offers_nothing(hub: LocalHub) -> None:
+    hub.handlers["sandbox.list"] = refuse(LookupError("a defect"))  # type: ignore[arg-type]
+    assert await asyncio.to_thread(complete_sandboxes, "") == []
+
+
+async def test_a_hub_that_does_not_answer_is_not_waited_for(hub: LocalHub) -> None:
+    hub.handlers["sandbox.list"] = lambda _channel: asyncio.Event().wait()  # type: ignore[assignment,return-value]
+    async with asyncio.timeout(10):
+        assert await asyncio.to_thread(complete_sandboxes, "") == []
