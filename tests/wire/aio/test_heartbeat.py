@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import cast
 
@@ -53,6 +54,17 @@ class TestWatch:
         watch = Watch(Heartbeat(interval_s=7, silent_after_s=10), now=0)
         watch.look(now=0, may_ask=True)
         assert watch.look(now=7, may_ask=True) == (True, 3)
+
+    def test_silence_is_noticed_whatever_a_clock_makes_of_fractions(self) -> None:
+        now = 915.303
+        watch = Watch(Heartbeat(interval_s=0.05, silent_after_s=0.2), now=now)
+        looks = 0
+        with contextlib.suppress(LinkSilent):
+            while looks < 20:
+                looks += 1
+                # Each look is late by a little, as a busy loop's are.
+                now += watch.look(now=now, may_ask=True)[1] + 1e-4
+        assert looks < 10
 
     def test_time_in_which_we_stood_still_is_no_silence(self) -> None:
         watch = Watch(BEAT, now=0)

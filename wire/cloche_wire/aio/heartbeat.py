@@ -10,6 +10,10 @@ from dataclasses import dataclass
 
 from cloche_wire.errors import LinkSilent
 
+# A look may come short of a bound by a rounding error. The next one at once would be late by as much as it takes, which
+# is not counted, and so on for ever: silence would never be noticed.
+_LEAST_WAIT_S = 0.001
+
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
@@ -64,5 +68,6 @@ class Watch:
         wait_s = min(
             beat.interval_s if is_quiet else beat.interval_s - quiet_s, beat.silent_after_s - quiet_s
         )
+        wait_s = max(wait_s, _LEAST_WAIT_S)
         self._look_at = now + wait_s
         return asks, wait_s
