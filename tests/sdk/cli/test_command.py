@@ -1,0 +1,55 @@
+"""What `run` and `exec` have in common."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+
+from cloche.cli.command import Command, wants_stdin
+from tests.sdk.cli.conftest import Cloche
+from tests.support.local_hub import LocalHub
+
+
+def test_input_is_passed_on_as_asked_and_otherwise_unless_it_is_a_terminal() -> None:
+    assert wants_stdin(True)
+    assert not wants_stdin(False)
+    assert wants_stdin(None) is not os.isatty(0)
+    reader, terminal = pty.openpty()
+    kept = os.dup(0)
+    try:
+        os.dup2(terminal, 0)
+        assert not wants_stdin(None)
+    finally:
+        os.dup2(kept, 0)
+        for descriptor in (reader, terminal, kept):
+            os.close(descriptor)
+
+
+def test_a_command_is_plain_unless_more_is_said() -> None:
+    assert Command(("true",)) == Command(("true",), env={}, cwd=None, user=None, timeout_s=None, stdin=False)
+
+
+async def test_in_json_everything_comes_at_the_end(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("create", "--name", "box")
+    ran = await cloche("exec", "box", "--json", "--", "sh", "-c", "printf 'a\\377'; echo b >&2; exit 3")
+    told = json.loads(ran.out)
+    assert ran.status == 3
+    assert told.pop("duration_s") > 0
+    assert told == {
+        "sandbox": "sb_0001",
+        "exit_code": 3,
+        "signal": None,
+        "timed_out": False,
+        "stdout": "a�",
+        "stderr": "b\n",
+    }
+
+
+async def test_in_json_a_signal_and_a_timeout_are_told(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("create", "--name", "box")
+    killed = await cloche("exec", "box", "--json", "--", "sh", "-c", "kill -9 $$")
+    late = await cloche("exec", "box", "--json", "--timeout", "200ms", "--", "sleep", "60")
+    assert (killed.status, late.status) == (137, 124)
+    assert json.loads(killed.out)["signal"] == "KILL"
+    assert json.loads(late.out)["timed_out"] is True
