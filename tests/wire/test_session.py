@@ -192,6 +192,10 @@ class TestHelloOfAFollower:
         assert (answer.session, answer.generation) == (asked.session, asked.generation + 1)
         assert (answer.resumes, answer.channels, answer.highest) == (False, [], 0)
 
+    def test_it_has_no_answer_to_the_largest_number(self) -> None:
+        with pytest.raises(RemoteProtocolError, match=r"cannot have begun anew"):
+            Solo(leader=False).greets(hello(generation=(1 << 63) - 1))
+
     def test_what_it_opened_before_it_was_ever_greeted_waits_for_the_leader(self) -> None:
         solo = Solo(leader=False, greeted=False)
         number = solo.connection.open("callback", {})
@@ -303,6 +307,14 @@ class TestTakingUp:
         assert solo.greets(hello(generation=1, resumes=True, channels=[stale])) == [
             Greeted({}, "test/1", resumed=True)
         ]
+
+    def test_what_was_taken_up_before_a_violation_is_still_reported(self) -> None:
+        solo = Solo(leader=True)
+        over, open_ = (solo.bring(state, opened_here=False) for state in (State.CLOSING, State.OPEN))
+        with pytest.raises(RemoteProtocolError, match=r"forgotten channel 4"):
+            solo.greets(hello(generation=1, resumes=True))
+        error = LinkLost("enough")
+        assert solo.connection.fail_all(error) == [Confirmed(over), Failed(open_, error)]
 
     def test_what_a_side_has_settled_fails_in_silence(self) -> None:
         solo = Solo(leader=True)

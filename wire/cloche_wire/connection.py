@@ -305,7 +305,7 @@ class Connection:
             raise RemoteProtocolError(
                 f"the peer ({frame.software[:80]}) speaks protocol {frame.protocol}, we {PROTOCOL_VERSION}"
             )
-        events += self._session.meet(frame)
+        self._session.meet(frame, events)
         self._greeted = True
         # A follower answers only now that it knows whether both go on.
         self._hello_unsent = not self.leader

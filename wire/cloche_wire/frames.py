@@ -184,7 +184,8 @@ _SHAPES: dict[int, _Shape] = {
 }
 TAG_OF: dict[type[Any], Tag] = {shape.cls: Tag(tag) for tag, shape in _SHAPES.items()}
 
-_LARGEST_NUMBER = (1 << 63) - 1
+LARGEST_NUMBER = (1 << 63) - 1
+"""Numbers of a frame reach from 0 to here, so that every language has a type for them."""
 
 # One for all: a new one for each frame costs twice as much as the packing. It never runs Python code in the middle.
 _packer = msgpack.Packer(use_bin_type=True)
@@ -263,7 +264,7 @@ def _frame(fields: Any) -> Frame:
     if tuple(map(type, values)) != shape.types:
         raise Undecodable(f"{shape.cls.__name__.upper()} is cut short or has a field of the wrong type")
     for place in shape.numbers:
-        if not 0 <= values[place] <= _LARGEST_NUMBER:
+        if not 0 <= values[place] <= LARGEST_NUMBER:
             raise Undecodable(f"{shape.cls.__name__.upper()} has a number out of range")
     for place in shape.maps:
         if not all(type(key) is str for key in values[place]):

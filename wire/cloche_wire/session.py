@@ -16,7 +16,7 @@ from cloche_wire import PROTOCOL_VERSION
 from cloche_wire.channels import Channel, Report, State, parse_reports
 from cloche_wire.errors import CodedError, LinkLost, LocalProtocolError, RemoteProtocolError, TooLarge
 from cloche_wire.events import Confirmed, Event, Failed
-from cloche_wire.frames import TAG_OF, Fields, Frame, Hello, Open
+from cloche_wire.frames import LARGEST_NUMBER, TAG_OF, Fields, Frame, Hello, Open
 from cloche_wire.limits import Limits
 
 
@@ -158,19 +158,21 @@ class Session:
             info,
         )
 
-    def meet(self, hello: Hello) -> list[Event]:
+    def meet(self, hello: Hello, events: list[Event]) -> None:
         """Takes the peer's hello: goes on with the state both hold, or begins one. A follower says its own after this.
+
+        Args:
+            hello: the peer's.
+            events: gets what has happened, also if it raises.
 
         Raises:
             RemoteProtocolError: what it says cannot be.
         """
         reports = parse_reports(hello.channels)
-        events: list[Event] = []
         self.resumed = self._answered(hello, events) if self.leader else self._asked(hello, events)
         if self.resumed:
             self._resume(hello.highest, reports, events)
         self._holds_state = True
-        return events
 
     def _asked(self, hello: Hello, events: list[Event]) -> bool:
         """A follower's side: whether both go on with the state they hold."""
@@ -181,6 +183,8 @@ class Session:
             # Our last answer never arrived, nor anything after it: nothing is lost, nothing need be resumed.
             self._resume(0, {}, events)
             return False
+        if hello.generation == LARGEST_NUMBER:
+            raise RemoteProtocolError("the leader's state cannot have begun anew that often")
         if self._holds_state:
             events += self.end(LinkLost("the peer began a new session"), keeps_unsent=True)
         self.name, self._generation = hello.session, hello.generation + 1
