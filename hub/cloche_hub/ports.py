@@ -290,8 +290,8 @@ class Guest(Protocol):
         """
         ...
 
-    async def power_off(self) -> None:
-        """Asks the guest to power itself off; returns when it has answered or can't any more."""
+    async def power_off(self) -> bool:
+        """Asks the guest to power itself off; returns whether it has said that it will, once that is known."""
         ...
 
     def fail(self, error: CodedError) -> None:

@@ -1,7 +1,10 @@
 """An agent for machines that are none: the real protocol, but commands are a handful of coroutines.
 
 For tests of everything above the hypervisor. The commands: `true`, `false`, `echo WORDS…`, `cat` (stdin to stdout),
-`yes TEXT` (until nobody listens), `wait` (until a signal), `env`, `exit N`, `err WORDS…` (to stderr).
+`count N` (N bytes to stdout, each telling its place), `yes TEXT` (until nobody listens), `wait` (until a signal),
+`env`, `exit N`, `err WORDS…` (to stderr).
+
+What a test wants to go wrong is set from outside: `silence`, `babble`, and `overrides` for whole requests.
 """
 
 from __future__ import annotations
@@ -11,12 +14,22 @@ import signal
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from cloche_wire.aio import Channel, Peer, StreamTransport
+from cloche_wire.aio import Channel, Handler, Peer, StreamTransport
 from cloche_wire.connection import Connection
 from cloche_wire.errors import CommandNotStarted, Unsupported, WireError, WrongState
 from cloche_wire.limits import Limits
 
 STDIN, STDOUT, STDERR = 1, 1, 2
+LIMITS = Limits(max_message=512 << 10, max_frame=256 << 10)
+PATTERN = bytes(range(251))
+"""What `count` writes, over and over: a lost or doubled byte shifts everything behind it."""
+
+Links = asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+
+
+def counted(size: int) -> bytes:
+    """What `count` writes in all."""
+    return (PATTERN * (size // len(PATTERN) + 1))[:size]
 
 
 class FakeAgent:
@@ -32,31 +45,57 @@ class FakeAgent:
         """What `become` said."""
         self.execs: list[Mapping[str, Any]] = []
         """The parameters of every exec so far."""
-        self.silent = asyncio.Event()
-        """Set it, and the agent stops answering at all."""
+        self.running = 0
+        """Execs under way."""
+        self.written = 0
+        """Bytes that commands got rid of."""
+        self.overrides: dict[str, Handler] = {}
+        """Kind → what serves it instead of the agent."""
         self._on_power_off = on_power_off
-        self._connection = Connection(
-            leader=False,
-            software="fake-agent/1",
-            info={"agent": agent_hash},
-            limits=Limits(max_message=512 << 10, max_frame=256 << 10),
+        self._speaks = asyncio.Event()
+        self._speaks.set()
+        self._transport: StreamTransport | None = None
+        self._peer = Peer(
+            Connection(leader=False, software="fake-agent/1", info={"agent": agent_hash}, limits=LIMITS),
+            on_open=self._serve,
         )
-        self._peer = Peer(self._connection, on_open=self._serve)
 
-    async def run(self, links: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]]) -> None:
+    def silence(self) -> None:
+        """From now on it neither reads nor says anything, like a guest without processor time."""
+        self._speaks.clear()
+
+    def speak(self) -> None:
+        """It goes on where it fell silent."""
+        self._speaks.set()
+
+    async def babble(self, message: bytes) -> None:
+        """Sends a link message that the protocol does not provide for."""
+        assert self._transport is not None
+        await self._transport.send(message)
+
+    def drop_link(self) -> None:
+        """Closes its end of the link, as a restarting agent does; it serves the next one."""
+        assert self._transport is not None
+        self._transport._writer.transport.abort()
+
+    async def run(self, links: Links) -> None:
         """Serves one link after another until cancelled."""
         async with self._peer:
             while True:
                 reader, writer = await links.get()
-                transport = StreamTransport(reader, writer, leader=False, limits=self._connection.limits)
+                self._transport = StreamTransport(reader, writer, leader=False, limits=LIMITS)
                 try:
                     while True:
-                        await transport.synced()
-                        await self._peer.run(_Mute(transport, self.silent))
+                        await self._speaks.wait()
+                        await self._transport.synced()
+                        await self._peer.run(_Halting(self._transport, self._speaks))
                 except WireError:
                     writer.close()
 
     async def _serve(self, channel: Channel) -> None:
+        if handler := self.overrides.get(channel.kind):
+            await handler(channel)
+            return
         match channel.kind:
             case "become":
                 if self.identity is not None:
@@ -81,39 +120,60 @@ class FakeAgent:
         if command is None:
             raise CommandNotStarted(f"{name}: no such file or directory")
         channel.accept({"exec": channel.params["exec"], "pid": 100 + len(self.execs)})
-        signalled: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        listening = asyncio.ensure_future(_listen(channel, signalled))  # noqa: TID251 - ended below
+        self.running += 1
         try:
-            code = await command(channel, words, signalled)
+            ending = await self._carry_out(command, channel, words)
         finally:
-            listening.cancel()
+            self.running -= 1
         channel.end(STDOUT)
         channel.end(STDERR)
-        ending = {"signal": code[0]} if isinstance(code, tuple) else {"exit_code": code}
         channel.close({**ending, "timed_out": False, "duration_s": 0.0})
         await channel.wait_confirmed()
 
+    async def _carry_out(self, command: Command, channel: Channel, words: list[str]) -> dict[str, Any]:
+        signalled: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        async with asyncio.TaskGroup() as tasks:
+            listening = tasks.create_task(_listen(channel, signalled))
+            code = await command(_Run(self, channel, words, signalled))
+            listening.cancel()
+        return {"signal": code[0]} if isinstance(code, tuple) else {"exit_code": code}
 
-class _Mute:
-    """A transport that stops sending when the agent has to be silent."""
 
-    def __init__(self, transport: StreamTransport, silent: asyncio.Event) -> None:
-        self._transport, self._silent = transport, silent
+class _Halting:
+    """A transport that stands still while the agent is silent."""
+
+    def __init__(self, transport: StreamTransport, speaks: asyncio.Event) -> None:
+        self._transport, self._speaks = transport, speaks
 
     async def send(self, message: bytes) -> None:
-        if not self._silent.is_set():
-            await self._transport.send(message)
+        await self._speaks.wait()
+        await self._transport.send(message)
 
     async def receive(self) -> bytes:
-        return await self._transport.receive()
+        message = await self._transport.receive()
+        await self._speaks.wait()
+        return message
 
     async def close(self) -> None:
         await self._transport.close()
 
 
+class _Run:
+    """What a command works with."""
+
+    def __init__(
+        self, agent: FakeAgent, channel: Channel, words: list[str], signalled: asyncio.Future[int]
+    ) -> None:
+        self._agent, self.channel, self.words, self.signalled = agent, channel, words, signalled
+
+    async def write(self, stream: int, data: bytes) -> None:
+        await self.channel.write(stream, data)
+        self._agent.written += len(data)
+
+
 Ending = int | tuple[str]
 """An exit code, or the name of the signal that ended it."""
-Command = Callable[[Channel, list[str], "asyncio.Future[int]"], Awaitable[Ending]]
+Command = Callable[[_Run], Awaitable[Ending]]
 
 
 async def _listen(channel: Channel, signalled: asyncio.Future[int]) -> None:
@@ -123,42 +183,51 @@ async def _listen(channel: Channel, signalled: asyncio.Future[int]) -> None:
             signalled.set_result(signal.Signals[f"SIG{number}"] if isinstance(number, str) else number)
 
 
-async def _echo(channel: Channel, words: list[str], _signalled: asyncio.Future[int]) -> Ending:
-    await channel.write(STDOUT, " ".join(words).encode() + b"\n")
+async def _echo(run: _Run) -> Ending:
+    await run.write(STDOUT, " ".join(run.words).encode() + b"\n")
     return 0
 
 
-async def _err(channel: Channel, words: list[str], _signalled: asyncio.Future[int]) -> Ending:
-    await channel.write(STDERR, " ".join(words).encode() + b"\n")
+async def _err(run: _Run) -> Ending:
+    await run.write(STDERR, " ".join(run.words).encode() + b"\n")
     return 1
 
 
-async def _cat(channel: Channel, _words: list[str], _signalled: asyncio.Future[int]) -> Ending:
-    while data := await channel.read(STDIN):
-        await channel.write(STDOUT, data)
+async def _cat(run: _Run) -> Ending:
+    while data := await run.channel.read(STDIN):
+        await run.write(STDOUT, data)
     return 0
 
 
-async def _yes(channel: Channel, words: list[str], _signalled: asyncio.Future[int]) -> Ending:
-    line = (" ".join(words) or "y").encode() + b"\n"
-    block = line * (4096 // len(line) + 1)
+async def _count(run: _Run) -> Ending:
+    left = int(run.words[0])
+    # Blocks of whole patterns, so that the next one goes on where this one ends.
+    block = counted(len(PATTERN) * 64)
+    while left > 0:
+        await run.write(STDOUT, block[:left])
+        left -= len(block)
+    return 0
+
+
+async def _yes(run: _Run) -> Ending:
+    line = (" ".join(run.words) or "y").encode() + b"\n"
     while True:
-        await channel.write(STDOUT, block)
+        await run.write(STDOUT, line * (4096 // len(line) + 1))
 
 
-async def _wait(_channel: Channel, _words: list[str], signalled: asyncio.Future[int]) -> Ending:
-    return (signal.Signals(await signalled).name.removeprefix("SIG"),)
+async def _wait(run: _Run) -> Ending:
+    return (signal.Signals(await run.signalled).name.removeprefix("SIG"),)
 
 
-async def _env(channel: Channel, _words: list[str], _signalled: asyncio.Future[int]) -> Ending:
-    lines = "".join(f"{key}={value}\n" for key, value in channel.params["env"].items())
-    await channel.write(STDOUT, lines.encode())
+async def _env(run: _Run) -> Ending:
+    lines = "".join(f"{key}={value}\n" for key, value in run.channel.params["env"].items())
+    await run.write(STDOUT, lines.encode())
     return 0
 
 
 def _exits(code: int) -> Command:
-    async def command(_channel: Channel, words: list[str], _signalled: asyncio.Future[int]) -> Ending:
-        return int(words[0]) if words else code
+    async def command(run: _Run) -> Ending:
+        return int(run.words[0]) if run.words else code
 
     return command
 
@@ -170,6 +239,7 @@ _COMMANDS: dict[str, Command] = {
     "echo": _echo,
     "err": _err,
     "cat": _cat,
+    "count": _count,
     "yes": _yes,
     "wait": _wait,
     "env": _env,

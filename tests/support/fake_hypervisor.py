@@ -1,6 +1,6 @@
 """A hypervisor in memory: machines are tasks with a fake agent, links are socket pairs. Passes the port's contract.
 
-What a test wants to go wrong is set from outside: `refuse_start`, a machine's `crash`, its agent's `silent`.
+What a test wants to go wrong is set from outside: `refuse_start`, `start_gate`, a machine's `crash`, its agent.
 """
 
 from __future__ import annotations
@@ -8,15 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from cloche_hub.domain.flavors import Flavor
-from cloche_hub.errors import CodedError, MachineFailed, NotFound, RecipeNotBuilt, WrongState
+from cloche_hub.errors import CodedError, MachineFailed
 from cloche_hub.ports import (
     CacheUse,
     HypervisorStatus,
-    Image,
     MachineExit,
     MachineSpec,
     MachineUse,
@@ -24,19 +22,24 @@ from cloche_hub.ports import (
     Progress,
     StrayMachine,
 )
-from tests.support.fake_agent import FakeAgent
+from tests.support.fake_agent import FakeAgent, Links
+from tests.support.fake_images import AGENT_HASH, LONG_AGO
 
-AGENT_HASH = "a" * 64
-_Links = asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+BOOT_LOG = b"fake kernel booted\n"
 
 
 class FakeMachine:
     """A machine that is a task. Implements ports.Machine."""
 
-    def __init__(self, spec: MachineSpec) -> None:
+    def __init__(self, spec: MachineSpec, *, agent_hash: str) -> None:
         self.spec = spec
-        self.agent = FakeAgent(AGENT_HASH, lambda: self._end(MachineExit("guest_shutdown", "powered off")))
-        self._links: _Links = asyncio.Queue()
+        self.agent = FakeAgent(agent_hash, lambda: self.end(MachineExit("guest_shutdown", "powered off")))
+        self.stops: list[float] = []
+        """The grace of each `stop`."""
+        self.fail_stop: Exception | None = None
+        self.fail_boot_log: Exception | None = None
+        self._links: Links = asyncio.Queue()
+        self._writer: asyncio.StreamWriter | None = None
         self._ended: asyncio.Future[MachineExit] = asyncio.get_running_loop().create_future()
 
     @property
@@ -47,28 +50,46 @@ class FakeMachine:
     def accelerator(self) -> str:
         return "tcg"
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended yet."""
+        return not self._ended.done()
+
     async def run(self) -> None:
         """The machine's life; cancelled by its hypervisor."""
         async with asyncio.TaskGroup() as tasks:
             agent = tasks.create_task(self.agent.run(self._links))
             await asyncio.shield(self._ended)
             agent.cancel()
+        self._cut()
+        while not self._links.empty():
+            self._links.get_nowait()[1].transport.abort()
 
     async def open_link(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if self._ended.done():
             raise MachineFailed(f"{self.machine_id} has ended: {self._ended.result().detail}")
+        self._cut()
         ours, theirs = socket.socketpair()
-        await self._links.put(await asyncio.open_connection(sock=theirs))
-        return await asyncio.open_connection(sock=ours)
+        try:
+            reader, self._writer = await asyncio.open_connection(sock=ours)
+            self._links.put_nowait(await asyncio.open_connection(sock=theirs))
+        except BaseException:
+            ours.close()
+            theirs.close()
+            raise
+        return reader, self._writer
 
     async def wait_exit(self) -> MachineExit:
         return await asyncio.shield(self._ended)
 
     async def stop(self, *, grace_s: float) -> MachineExit:
+        self.stops.append(grace_s)
+        if self.fail_stop is not None:
+            raise self.fail_stop
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
                 return await asyncio.shield(self._ended)
-        self._end(MachineExit("stopped", "stopped by the hub"))
+        self.end(MachineExit("stopped", "stopped by the hub"))
         return await asyncio.shield(self._ended)
 
     async def use(self) -> MachineUse:
@@ -77,15 +98,24 @@ class FakeMachine:
         return MachineUse(cpu_s=0.1, memory_pss_bytes=1 << 20, disk_bytes=1 << 16)
 
     async def boot_log(self, *, max_bytes: int) -> bytes:
-        return b"fake kernel booted\n"[-max_bytes:]
+        if self.fail_boot_log is not None:
+            raise self.fail_boot_log
+        return BOOT_LOG[-max_bytes:]
 
     def crash(self) -> None:
         """Ends it as a dying QEMU would."""
-        self._end(MachineExit("crashed", "qemu died of signal 9"))
+        self.end(MachineExit("crashed", "qemu died of signal 9"))
 
-    def _end(self, how: MachineExit) -> None:
+    def end(self, how: MachineExit) -> None:
+        """Ends it, unless it has ended."""
         if not self._ended.done():
             self._ended.set_result(how)
+
+    def _cut(self) -> None:
+        """Ends the link there is; the agent sees it once it reads."""
+        if self._writer is not None:
+            self._writer.transport.abort()
+            self._writer = None
 
 
 class FakeHypervisor:
@@ -93,8 +123,20 @@ class FakeHypervisor:
 
     def __init__(self) -> None:
         self.machines: dict[str, FakeMachine] = {}
-        self.refuse_start: CodedError | None = None
+        """Every machine there ever was, by its sandbox's id."""
+        self.refuse_start: Exception | None = None
+        self.refuse_prepare: CodedError | None = None
+        self.start_gate = asyncio.Event()
+        """Machines start while it is set."""
+        self.start_gate.set()
+        self.starting = 0
+        """Starts that wait at the gate."""
+        self.on_start: Callable[[FakeMachine], None] = lambda _machine: None
+        """Sees each machine before anybody can reach it."""
+        self.agent_hash = AGENT_HASH
         self.strays: dict[str, StrayMachine] = {}
+        self.unendable: set[str] = set()
+        """Strays that cannot be ended."""
         self.prepared: list[tuple[str, str]] = []
         self._tasks = asyncio.TaskGroup()
 
@@ -108,18 +150,36 @@ class FakeHypervisor:
                 for machine in self.machines.values():
                     machine.crash()
 
+    @property
+    def alive(self) -> list[str]:
+        """The machines that run now."""
+        return [name for name, machine in self.machines.items() if machine.is_running]
+
+    @property
+    def machine(self) -> FakeMachine:
+        """The newest machine."""
+        return list(self.machines.values())[-1]
+
     async def status(self) -> HypervisorStatus:
         return HypervisorStatus("tcg", "a fake runs no machines", "0", "x86_64")
 
     async def prepare(self, image: str, flavor: Flavor, *, progress: OnProgress) -> None:
+        if self.refuse_prepare is not None:
+            raise self.refuse_prepare
         if (image, flavor.name) not in self.prepared:
             progress(Progress("template", f"booting {flavor.name}", 0.5))
             self.prepared.append((image, flavor.name))
 
     async def start(self, spec: MachineSpec) -> FakeMachine:
+        self.starting += 1
+        try:
+            await self.start_gate.wait()
+        finally:
+            self.starting -= 1
         if self.refuse_start is not None:
             raise self.refuse_start
-        machine = self.machines[spec.machine_id] = FakeMachine(spec)
+        machine = self.machines[spec.machine_id] = FakeMachine(spec, agent_hash=self.agent_hash)
+        self.on_start(machine)
         self._tasks.create_task(machine.run())
         return machine
 
@@ -127,51 +187,15 @@ class FakeHypervisor:
         return list(self.strays.values())
 
     async def end_stray(self, machine_id: str) -> None:
+        if machine_id in self.unendable:
+            raise OSError("no such process group")
         self.strays.pop(machine_id, None)
 
     async def uses(self) -> Sequence[CacheUse]:
-        return []
+        return [
+            CacheUse("machine", name, size_bytes=1 << 16, used_at=LONG_AGO, in_use=True)
+            for name in self.alive
+        ]
 
     async def prune(self) -> int:
-        return 0
-
-
-class FakeImages:
-    """Implements ports.Images: two recipes, built by saying so."""
-
-    def __init__(self, *, built: Sequence[str] = ("python",)) -> None:
-        self._images = {recipe: _image(recipe) for recipe in built}
-        self.builds = 0
-
-    async def find(self, recipe: str) -> Image:
-        if recipe not in ("python", "minimal"):
-            raise NotFound(f"no recipe {recipe!r}; there are: minimal, python")
-        if recipe not in self._images:
-            raise RecipeNotBuilt(
-                f"no image of recipe {recipe!r} yet; build it with: cloche image build {recipe}"
-            )
-        return self._images[recipe]
-
-    async def build(self, recipe: str, *, progress: OnProgress, rebuild: bool = False) -> Image:
-        if recipe not in self._images or rebuild:
-            self.builds += 1
-            progress(Progress("packages", "fetching 3 packages", 0.3))
-            progress(Progress("done", "image ready", 1.0))
-            self._images[recipe] = _image(recipe)
-        return self._images[recipe]
-
-    async def list(self) -> Sequence[Image]:
-        return list(self._images.values())
-
-    async def remove(self, digest: str) -> None:
-        for recipe, image in list(self._images.items()):
-            if image.digest == digest:
-                if recipe == "in-use":
-                    raise WrongState("a machine runs from it")
-                del self._images[recipe]
-                return
-        raise NotFound(f"no image {digest}")
-
-
-def _image(recipe: str) -> Image:
-    return Image(f"{recipe}-digest", recipe, "x86_64", AGENT_HASH, 1 << 20, datetime(2026, 1, 2, tzinfo=UTC))
+        return 10

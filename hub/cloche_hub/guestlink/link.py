@@ -110,10 +110,13 @@ class GuestLink:
         )
         return channel
 
-    async def power_off(self) -> None:
-        """Asks the guest to power itself off. Its answer may be lost with the machine."""
-        with contextlib.suppress(WireError):
+    async def power_off(self) -> bool:
+        """Asks the guest to power itself off; returns whether it will. Its answer may be lost with the machine."""
+        try:
             await self._call("poweroff", {})
+        except WireError:
+            return False
+        return True
 
     def fail(self, error: CodedError) -> None:
         """Ends the link for good: every call under way and every later one fails with this error."""

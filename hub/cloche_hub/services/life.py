@@ -10,6 +10,7 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import time
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.identity import ENTROPY_SIZE, identity_of
 from cloche_hub.domain.names import friendly_name
 from cloche_hub.domain.requests import CreateRequest
-from cloche_hub.domain.sandbox import Move, Sandbox, move
+from cloche_hub.domain.sandbox import Move, Sandbox, State, move
 from cloche_hub.errors import (
     BuildFailed,
     Cancelled,
@@ -107,19 +108,31 @@ class Lives:
                 await self._fail(held, machine.result())
             end = await held.ending
             begin_removal(held, end, self._clock)
-            await self._power_off(held)
+            grace_s = await self._power_off(held)
             machine.cancel()
-        await self._remove(held, end)
+        await self._remove(held, end, grace_s=grace_s)
 
     async def lead_rest(self, held: Held) -> None:
         """Leads the rest of a life that has no machine any more."""
         end = await held.ending
         begin_removal(held, end, self._clock)
-        await self._remove(held, end)
+        await self._remove(held, end, grace_s=0.0)
 
     async def fail_unled(self, held: Held, reason: str) -> None:
         """Fails a sandbox whose machine ended while no hub ran."""
         await self._move_to_failed(held, reason)
+
+    async def end_after_defect(self, held: Held) -> None:
+        """Ends what is left of a life that a defect has cut off."""
+        held.guest = None
+        await self._end_machine(held, grace_s=0.0)
+        if held.is_recorded and held.sandbox.live:
+            reason, at = "a defect in the hub; its log has the cause", self._clock.now()
+            if held.sandbox.state is not State.REMOVING:
+                held.sandbox = move(held.sandbox, Move.REMOVE, at=at, reason=reason)
+            removed = held.sandbox = move(held.sandbox, Move.END, at=at, reason=reason)
+            event = AuditName.SANDBOX_REMOVED
+            await self._records.keep(updating(removed, event, actor=HUB, detail={"reason": reason}))
 
     # The beginning.
 
@@ -215,18 +228,19 @@ class Lives:
             updating(failed, AuditName.SANDBOX_FAILED, actor=HUB, detail={"reason": failed.end_reason})
         )
 
-    async def _power_off(self, held: Held) -> None:
+    async def _power_off(self, held: Held) -> float:
+        """Asks the guest to power off; returns how long it may take. A guest that does not answer has no time."""
         guest, held.guest = held.guest, None
         if guest is None:
-            return
-        try:
+            return 0.0
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_STOP_GRACE_S):
-                await guest.power_off()
-        except TimeoutError:
-            _log.info("guest_ignores_poweroff", sandbox=held.sandbox.id)
+                if await guest.power_off():
+                    return _STOP_GRACE_S
+        return 0.0
 
-    async def _remove(self, held: Held, end: Ending) -> None:
-        await self._end_machine(held, grace_s=_STOP_GRACE_S)
+    async def _remove(self, held: Held, end: Ending, *, grace_s: float) -> None:
+        await self._end_machine(held, grace_s=grace_s)
         removed = held.sandbox = move(held.sandbox, Move.END, at=self._clock.now(), reason=end.reason)
         await self._records.keep(updating(removed, end.event, actor=end.actor, detail={"reason": end.reason}))
 

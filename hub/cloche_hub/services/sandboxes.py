@@ -228,6 +228,7 @@ class Sandboxes:
         except Exception:
             # The last edge of a life: the hub serves the others, whatever went wrong with this one.
             _log.exception("life_defect", sandbox=held.sandbox.id)
+            await self._lives.end_after_defect(held)
         finally:
             del self._held[held.sandbox.id]
             if not held.started.done():
