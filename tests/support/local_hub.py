@@ -185,8 +185,9 @@ class LocalHub(ScriptedHub):
                     timed_out = True
                     os.killpg(process.pid, signal.SIGKILL)
                     await process.wait()
-                await asyncio.wait(outputs)
-                for task in inputs:
+                # What it left behind may hold its outputs open; the agent waits no longer either.
+                await asyncio.wait(outputs, timeout=1)
+                for task in (*inputs, *outputs):
                     task.cancel()
         code = process.returncode
         assert code is not None
