@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.links import KINDS, SMALL, Links, open_links
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _fast_collection() -> Iterator[None]:
+    """Keeps what was there before the first test out of every later garbage collection."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +43,12 @@ def _short_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cloche_wire.aio.transports._CLOSE_S", 0.02)
     monkeypatch.setattr("cloche_wire.aio.peer._CLOSE_S", 0.05)
     monkeypatch.setattr("cloche_wire.aio.peer._LAST_WORDS_S", 0.05)
+
+
+@pytest.fixture
+def small_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message carries a frame or two, so that a link can be cut in many places."""
+    monkeypatch.setattr("cloche_wire.aio.peer._WRITE_SIZE", 120)
 
 
 @pytest.fixture(params=KINDS)

@@ -16,12 +16,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import NoReturn, Self
 
 from cloche_wire.aio.channel import Channel
 from cloche_wire.aio.heartbeat import Heartbeat, Watch
+from cloche_wire.aio.reasons import meant_for_caller, reason_of_end
 from cloche_wire.aio.transports import Transport
 from cloche_wire.connection import Connection
 from cloche_wire.errors import (
@@ -162,7 +163,8 @@ class Peer:
             # A copy: this one is raised, and the caller's may be raised elsewhere.
             self._leave_error = copy.copy(error)
             self._leaving.set()
-        self.connection.fail_all(error)
+        self._dispatch(self.connection.fail_all(error))
+        # Nobody may be left waiting, even for a channel that the connection counts as settled.
         channels, self._channels = self._channels, {}
         for channel in channels.values():
             channel.sink.failed(error)
@@ -176,9 +178,8 @@ class Peer:
         return self._channels.get(channel.number) is channel
 
     def forget(self, channel: Channel) -> None:
-        """A channel of ours is over; called by the channel itself."""
-        if self.holds(channel):
-            del self._channels[channel.number]
+        """A channel is over; called by the channel itself, while it is held."""
+        del self._channels[channel.number]
 
     # Links.
 
@@ -231,7 +232,7 @@ class Peer:
                 tasks.create_task(self._leave())
                 await self._read(transport, first)
         except* WireError as group:
-            error = _reason(group)
+            error = reason_of_end(group)
         if task.cancelling() > cancels:
             # The group prefers an error of the same moment, but who cancels must not be taken for a lost link.
             raise asyncio.CancelledError
@@ -291,42 +292,20 @@ class Peer:
             await self.part(transport, self._leave_error)
 
     async def part(self, transport: Transport, error: CodedError) -> None:
-        """Says why a link ends that nobody serves, if the other side takes it within a moment. The caller then ends it.
+        """Says why the link ends, if the other side takes it within a moment. The caller then ends it.
 
-        See `fail` for a link that is being served.
+        For the end of the session as well: `fail` does both.
         """
         self.connection.part(error)
         with contextlib.suppress(LinkLost, TimeoutError):
             async with asyncio.timeout(_LAST_WORDS_S):
-                if words := self.connection.data_to_send(_WRITE_SIZE):
-                    await transport.send(words)
+                await transport.send(self.connection.data_to_send(_WRITE_SIZE))
 
     # Events.
 
     def _dispatch(self, events: list[Event]) -> None:
         for event in events:
             match event:
-                case Received(number, stream, data):
-                    if channel := self._channels.get(number):
-                        channel.sink.received(stream, data)
-                case Acknowledged(number, stream, offset):
-                    if channel := self._channels.get(number):
-                        channel.sink.acknowledged(stream, offset)
-                case Ended(number, stream):
-                    if channel := self._channels.get(number):
-                        channel.sink.ended(stream)
-                case Accepted(number, info, window):
-                    if channel := self._channels.get(number):
-                        channel.sink.accepted(info, window)
-                case Finished(number, result):
-                    if channel := self._channels.get(number):
-                        channel.sink.finished(result)
-                case Confirmed(number):
-                    if channel := self._channels.pop(number, None):
-                        channel.sink.confirmed()
-                case Failed(number, error):
-                    if channel := self._channels.pop(number, None):
-                        channel.sink.failed(error)
                 case Opened():
                     self._serve_channel(event)
                 case Greeted():
@@ -336,6 +315,33 @@ class Peer:
                     self._part_error = error
                 case Ponged():
                     pass
+                case _:
+                    # What an event before this one made us give up is nobody's any more.
+                    if channel := self._channels.get(event.channel):
+                        self._tell(channel, event)
+
+    def _tell(
+        self,
+        channel: Channel,
+        event: Received | Acknowledged | Ended | Accepted | Finished | Confirmed | Failed,
+    ) -> None:
+        match event:
+            case Received(_, stream, data):
+                channel.sink.received(stream, data)
+            case Acknowledged(_, stream, offset):
+                channel.sink.acknowledged(stream, offset)
+            case Ended(_, stream):
+                channel.sink.ended(stream)
+            case Accepted(_, info, window):
+                channel.sink.accepted(info, window)
+            case Finished(_, result):
+                channel.sink.finished(result)
+            case Confirmed():
+                self.forget(channel)
+                channel.sink.confirmed()
+            case _:
+                self.forget(channel)
+                channel.sink.failed(event.error)
 
     def _serve_channel(self, event: Opened) -> None:
         channel = Channel(self, event.channel, event.kind, event.params, event.window)
@@ -363,7 +369,7 @@ class Peer:
             raise
         except Exception as error:
             # The edge of a handler: one request's defect must not end the link.
-            coded = _coded(error)
+            coded = meant_for_caller(error)
             if coded is None:
                 coded = InternalError(f"{channel.kind}: a defect; the log on that side has the cause")
                 if self._on_defect is not None:
@@ -376,24 +382,3 @@ async def _close(transport: Transport) -> None:
     with contextlib.suppress(LinkLost, OSError):
         async with asyncio.timeout(_CLOSE_S):
             await transport.close()
-
-
-def _coded(error: Exception) -> CodedError | None:
-    """The error a handler meant for its caller: its own, or the first in the group of its tasks if they all are such."""
-    if isinstance(error, ExceptionGroup):
-        coded = [_coded(inner) for inner in error.exceptions]
-        return None if None in coded else coded[0]
-    return error if isinstance(error, CodedError) else None
-
-
-def _reason(group: BaseExceptionGroup[WireError]) -> WireError:
-    """The error that says most: a lost link is often only what the others did to it."""
-    return min(_leaves(group), key=lambda error: isinstance(error, LinkLost))
-
-
-def _leaves(error: WireError | BaseExceptionGroup[WireError]) -> Iterator[WireError]:
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error

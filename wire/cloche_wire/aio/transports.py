@@ -190,18 +190,15 @@ class StreamTransport:
         try:
             async with asyncio.timeout(deadline_s):
                 await self._say(marker)
-                while not await self._is_synced_within(attempt_s):
-                    await self._say(self._framing.filler() + marker)
+                while True:
+                    try:
+                        async with asyncio.timeout(attempt_s):
+                            await self._until_synced()
+                            return
+                    except TimeoutError:
+                        await self._say(self._framing.filler() + marker)
         except TimeoutError:
             raise LinkSilent(f"the agent did not answer within {deadline_s:g} s") from None
-
-    async def _is_synced_within(self, attempt_s: float) -> bool:
-        try:
-            async with asyncio.timeout(attempt_s):
-                await self._until_synced()
-        except TimeoutError:
-            return False
-        return True
 
     async def synced(self) -> None:
         """Follower: waits for the leader's next sync and answers it. What came before it is dropped.
