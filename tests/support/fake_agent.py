@@ -90,7 +90,9 @@ class FakeAgent:
                         await self._transport.synced()
                         await self._peer.run(_Halting(self._transport, self._speaks))
                 except WireError:
-                    writer.close()
+                    continue
+                finally:
+                    writer.transport.abort()
 
     async def _serve(self, channel: Channel) -> None:
         if handler := self.overrides.get(channel.kind):

@@ -1,8 +1,7 @@
-"""The clock the services use: one place to replace in tests."""
+"""The time of day for the services: one place to replace in tests."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +13,6 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Two clocks: one that tells the time of day, one that only goes forward."""
+    """Tells the time of day."""
 
     now: Callable[[], datetime] = _utc_now
-    monotonic_s: Callable[[], float] = time.monotonic

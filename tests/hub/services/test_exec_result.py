@@ -1,0 +1,82 @@
+"""What is taken from a guest's account of how a command ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloche_hub.errors import InternalError
+from cloche_hub.services.exec_result import ExecResult, parse_exec_result
+
+EXIT = {"exit_code": 3, "timed_out": False, "duration_s": 0.25}
+anything = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(),
+    st.binary(),
+    st.lists(st.text(), max_size=2),
+)
+
+
+def test_an_exit_and_a_signal_are_understood() -> None:
+    assert parse_exec_result(EXIT) == ExecResult(3, None, timed_out=False, duration_s=0.25)
+    killed = {"signal": "KILL", "timed_out": True, "duration_s": 2}
+    assert parse_exec_result(killed) == ExecResult(None, "KILL", timed_out=True, duration_s=2.0)
+
+
+def test_a_real_time_signal_is_its_number() -> None:
+    assert parse_exec_result({**EXIT, "exit_code": None, "signal": "34"}).signal == "34"
+
+
+def test_fields_of_a_newer_agent_are_no_error() -> None:
+    assert parse_exec_result({**EXIT, "cpu_s": 0.1}).exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"exit_code": None}, "neither or both"),
+        ({"signal": "KILL"}, "neither or both"),
+        ({"exit_code": 256}, "exit_code"),
+        ({"exit_code": -1}, "exit_code"),
+        ({"exit_code": True}, "exit_code"),
+        ({"exit_code": None, "signal": "SIG KILL"}, "signal"),
+        ({"exit_code": None, "signal": "X" * 21}, "signal"),
+        ({"timed_out": 1}, "timed_out"),
+        ({"duration_s": -0.1}, "duration_s"),
+        ({"duration_s": 1e10}, "duration_s"),
+        ({"duration_s": float("nan")}, "duration_s"),
+        ({"duration_s": True}, "duration_s"),
+    ],
+)
+def test_what_makes_no_sense_is_named(change: dict[str, Any], named: str) -> None:
+    with pytest.raises(InternalError, match=named):
+        parse_exec_result(EXIT | change)
+
+
+@given(st.dictionaries(st.sampled_from(["exit_code", "signal", "timed_out", "duration_s"]), anything))
+def test_whatever_a_guest_says_is_a_result_the_audit_can_hold_or_an_error(claim: dict[str, Any]) -> None:
+    try:
+        result = parse_exec_result(claim)
+    except InternalError:
+        return
+    detail = result.audit_detail()
+    assert isinstance(detail["duration_ms"], int)
+    assert ("exit_code" in detail) != ("signal" in detail)
+
+
+def test_the_audit_is_told_in_whole_milliseconds_and_of_a_time_out_only_if_there_was_one() -> None:
+    assert ExecResult(0, None, timed_out=False, duration_s=1.2345).audit_detail() == {
+        "duration_ms": 1234,
+        "exit_code": 0,
+    }
+    assert ExecResult(None, "KILL", timed_out=True, duration_s=1).audit_detail() == {
+        "duration_ms": 1000,
+        "signal": "KILL",
+        "timed_out": True,
+    }
