@@ -228,7 +228,7 @@ class Hub:
 
         Args:
             sandbox: only those of this one.
-            limit: how many of the past.
+            limit: how many of the past, 500 at most.
             follow: whether to go on with what happens from now on, without end.
         """
         params: dict[str, Any] = {"limit": limit, "follow": follow}

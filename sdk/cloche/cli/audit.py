@@ -30,7 +30,7 @@ def add_to(app: typer.Typer) -> None:
 
 def tail(
     lines: Annotated[
-        int, typer.Option("--lines", "-n", help="How many events of the past.", min=1, max=1000)
+        int, typer.Option("--lines", "-n", help="How many events of the past.", min=1, max=500)
     ] = 50,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on with what happens from now on.")
@@ -47,7 +47,7 @@ def tail(
     Examples:
       cloche audit tail
       cloche audit tail -f --sandbox box
-      cloche audit tail -n 1000 --json | jq -r .event
+      cloche audit tail -n 500 --json | jq -r .event
     """
     from cloche.cli.session import with_hub
 
@@ -96,6 +96,8 @@ def verify(
 
 def _line(event: AuditEvent) -> str:
     when = event.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    about = f"  {event.sandbox}" if event.sandbox else ""
     detail = json_.dumps(as_json(event.detail), ensure_ascii=False) if event.detail else ""
-    return clean(f"{event.seq:>6}  {when}  {event.event:<18}  {event.actor}{about}  {detail}".rstrip())
+    about = event.sandbox or "-"
+    return clean(
+        f"{event.seq:>6}  {when}  {event.event:<19}  {event.actor:<16}  {about:<15}  {detail}".rstrip()
+    )

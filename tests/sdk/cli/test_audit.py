@@ -19,8 +19,13 @@ async def test_tail_shows_a_line_an_event(cloche: Cloche, hub: LocalHub) -> None
     await hub.note("exec.started", "sb_1", {"argv": ["echo", "\033[2J"]})
     first, second = (await cloche("audit", "tail")).out.splitlines()
     assert first.split()[0] == "1"
-    assert first.endswith("hub.started         tok_admin")
-    assert second.endswith('exec.started        tok_admin  sb_1  {"argv": ["echo", "\\u001b[2J"]}')
+    assert first.split()[3:] == ["hub.started", "tok_admin", "-"]
+    assert second.split(maxsplit=6)[3:] == [
+        "exec.started",
+        "tok_admin",
+        "sb_1",
+        '{"argv": ["echo", "\\u001b[2J"]}',
+    ]
 
 
 async def test_tail_in_json_is_an_export_line_an_event(cloche: Cloche, hub: LocalHub) -> None:
@@ -35,7 +40,7 @@ async def test_tail_in_json_is_an_export_line_an_event(cloche: Cloche, hub: Loca
 async def test_tail_asks_for_what_is_wanted(cloche: Cloche, hub: LocalHub) -> None:
     await cloche("audit", "tail", "-n", "7", "--sandbox", "box")
     assert hub.asked == [("audit.tail", {"limit": 7, "follow": False, "sandbox": "box"})]
-    assert (await cloche("audit", "tail", "-n", "1001")).status == 2
+    assert (await cloche("audit", "tail", "-n", "501")).status == 2
 
 
 async def test_following_shows_events_as_they_happen_until_interrupted(hub: LocalHub) -> None:
