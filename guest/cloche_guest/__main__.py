@@ -2,7 +2,7 @@
 
 python3 -I agent.pyz                                    in a machine
 python -m cloche_guest --listen PATH | --fd N           on the host, for tests
-    [--cgroup DIRECTORY] [--root DIRECTORY] [--is-somebody]
+    [--cgroup DIRECTORY] [--root DIRECTORY] [--most-execs N] [--is-somebody]
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from cloche_guest.agent import Agent, Settings
 from cloche_guest.console import Console
+from cloche_guest.execs import MOST_EXECS
 from cloche_guest.loop import Loop
 from cloche_guest.trees import CgroupTrees, ProcessTrees, Trees
 
@@ -32,19 +33,23 @@ def main() -> None:
 def run_machine() -> NoReturn:
     """Runs the agent as the machine's first process."""
     from cloche_guest import init  # not for an ordinary process
-    from cloche_guest.transport import Port, find_port
+    from cloche_guest.transport import Port, open_port
 
     console = Console(os.open("/dev/console", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC))
     init.prepare(console.line)
     loop = Loop(lambda error: console.error(error, "loop"))
-    trees: Trees = ProcessTrees()
-    if init.has_cgroups():
+    trees: Trees
+    try:
         trees = CgroupTrees(loop, init.CGROUP_ROOT, most_processes=init.most_processes())
+    except OSError as error:
+        # A kernel without them still runs commands; only its daemons are out of reach.
+        console.line(f"no control groups: {error}")
+        trees = ProcessTrees()
     with open(_HASH_FILE, "rb") as file:
         agent_hash = file.read().decode().strip()
     Agent(
         loop=loop,
-        transport=Port(loop, find_port()),
+        transport=Port(loop, open_port()),
         trees=trees,
         system=init.FirstProcess(),
         settings=Settings(default_user=_ORDINARY_USER, hello=hello(agent_hash)),
@@ -72,6 +77,7 @@ def run_process(arguments: list[str]) -> None:
         "--root", metavar="DIRECTORY", help="where `become` writes its files; nowhere by default"
     )
     parser.add_argument("--is-somebody", action="store_true", help="serve without `become`")
+    parser.add_argument("--most-execs", metavar="N", type=int, default=MOST_EXECS, help="commands at once")
     options = parser.parse_args(arguments)
 
     console = Console(2)
@@ -82,12 +88,18 @@ def run_process(arguments: list[str]) -> None:
         transport = Socket(loop, options.fd, loop.stop)
     else:
         transport = Listener(loop, options.listen)
+        os.write(1, b"listening\n")
     Agent(
         loop=loop,
         transport=transport,
         trees=CgroupTrees(loop, options.cgroup) if options.cgroup else ProcessTrees(),
         system=OrdinaryProcess(options.root, loop.stop),
-        settings=Settings(default_user=str(os.geteuid()), hello=hello(""), is_somebody=options.is_somebody),
+        settings=Settings(
+            default_user=str(os.geteuid()),
+            hello=hello(""),
+            most_execs=options.most_execs,
+            is_somebody=options.is_somebody,
+        ),
         report=console.line,
         report_error=console.error,
     )

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cloche_guest import __version__
-from cloche_guest.execs import Exec, Execs, Surroundings
+from cloche_guest.execs import MOST_EXECS, Exec, Execs, Surroundings
 from cloche_guest.link import Link
 from cloche_guest.loop import Loop
 from cloche_guest.messages import Identity, parse_become, parse_exec
 from cloche_guest.transport import Transport
 from cloche_guest.trees import Trees
+from cloche_guest.users import Accounts
 from cloche_wire.connection import Connection
 from cloche_wire.errors import CodedError, InternalError, Unsupported, WrongState
 from cloche_wire.events import Acknowledged, Confirmed, Ended, Event, Failed, Opened, Received
@@ -48,6 +49,8 @@ class Settings:
     """Whom commands run as unless they say so: a name or a number."""
     hello: dict[str, Any]
     """What it says of itself in its hello."""
+    most_execs: int = MOST_EXECS
+    """Commands at once."""
     is_somebody: bool = False
     """Serves from the start, without `become`: for tests."""
 
@@ -84,7 +87,9 @@ class Agent:
             leader=False, software=f"cloche_guest/{__version__}", info=settings.hello, limits=LIMITS
         )
         self._execs = Execs(
-            Surroundings(loop, self._connection, trees, report_error), default_user=settings.default_user
+            Surroundings(loop, self._connection, trees, Accounts(), report_error),
+            default_user=settings.default_user,
+            most=settings.most_execs,
         )
         self._link = Link(transport, self._connection, on_event=self._on_event, on_trouble=report)
         loop.watch_children(self._execs.reap)

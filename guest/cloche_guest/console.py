@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 
 _LINES = 10
 _PERIOD_S = 10.0
@@ -18,16 +19,17 @@ class Console:
 
     Args:
         fd: where to; it should not block.
+        clock: seconds that only grow.
     """
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
+    def __init__(self, fd: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._fd, self._clock = fd, clock
         self._period_began = -_PERIOD_S
         self._written = self._left_out = 0
 
     def line(self, text: str) -> None:
         """Writes one line, or counts it as left out."""
-        now = time.monotonic()
+        now = self._clock()
         if now - self._period_began >= _PERIOD_S:
             if self._left_out:
                 self._write(f"({self._left_out} lines left out)")

@@ -27,7 +27,7 @@ from cloche_guest.loop import Loop, Scope, Timer
 from cloche_guest.messages import ExecRequest, parse_signal, signal_name
 from cloche_guest.pipes import Input, Output
 from cloche_guest.trees import Tree, Trees
-from cloche_guest.users import find_account
+from cloche_guest.users import Account, Accounts
 from cloche_wire.connection import Connection
 from cloche_wire.errors import BadRequest, InternalError, NoSpace
 
@@ -50,6 +50,7 @@ class Surroundings:
     loop: Loop
     connection: Connection
     trees: Trees
+    accounts: Accounts
     report: Callable[[Exception, str], None]
     """Told of a defect and of what was being done."""
 
@@ -87,7 +88,7 @@ class Exec:
         self._deadline: Timer | None = None
         self._tree: Tree | None = around.trees.new_tree()
         try:
-            started = spawn.start(_command(request, env, default_user))
+            started = spawn.start(_command(request, env, around.accounts.find(request.user or default_user)))
         except BaseException:
             self._release_tree()
             raise
@@ -270,8 +271,7 @@ class Exec:
             raise BadRequest(f"stream 0 carries msgpack messages: {str(error)[:100]}") from None
 
 
-def _command(request: ExecRequest, machine_env: Mapping[str, str], default_user: str) -> spawn.Command:
-    account = find_account(request.user or default_user)
+def _command(request: ExecRequest, machine_env: Mapping[str, str], account: Account) -> spawn.Command:
     return spawn.Command(
         argv=request.argv,
         env={**spawn.base_environment(account, machine_env), **request.env},
@@ -287,10 +287,11 @@ class Execs:
     Args:
         around: what they are started in.
         default_user: whom they run as unless they say so.
+        most: how many may run at once.
     """
 
-    def __init__(self, around: Surroundings, *, default_user: str) -> None:
-        self._around, self._default_user = around, default_user
+    def __init__(self, around: Surroundings, *, default_user: str, most: int = MOST_EXECS) -> None:
+        self._around, self._default_user, self._most = around, default_user, most
         self._by_channel: dict[int, Exec] = {}
         self._by_pid: dict[int, Exec] = {}
 
@@ -301,8 +302,8 @@ class Execs:
             NoSpace: too many run already.
             CommandNotStarted: it can not run.
         """
-        if len(self._by_pid) >= MOST_EXECS:
-            raise NoSpace(f"{MOST_EXECS} commands run at once in this machine; wait until one has ended")
+        if len(self._by_pid) >= self._most:
+            raise NoSpace(f"{self._most} commands run at once in this machine; wait until one has ended")
         command = Exec(
             self._around, channel, request, env=env, default_user=self._default_user, on_over=self._over
         )

@@ -37,10 +37,15 @@ def feed_generator(entropy: bytes) -> None:
     """Mixes bytes into the kernel's generator and has it use them at once."""
     generator = os.open("/dev/urandom", os.O_WRONLY | os.O_CLOEXEC)
     try:
-        fcntl.ioctl(generator, _RNDADDENTROPY, struct.pack("=ii", 8 * len(entropy), len(entropy)) + entropy)
+        fcntl.ioctl(generator, _RNDADDENTROPY, entropy_argument(entropy))
         fcntl.ioctl(generator, _RNDRESEEDCRNG)
     finally:
         os.close(generator)
+
+
+def entropy_argument(entropy: bytes) -> bytes:
+    """The argument of RNDADDENTROPY: every bit counts as random."""
+    return struct.pack("=ii", 8 * len(entropy), len(entropy)) + entropy
 
 
 def write_files(identity: Identity, root: str) -> None:

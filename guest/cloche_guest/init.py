@@ -2,8 +2,7 @@
 
 Rules:
 - What the initrd has mounted stays as it is; only what is missing is added.
-- The agent is a little more urgent than what it starts (a busy machine still answers its hub), and nothing of that is
-  inherited. The kernel never picks the first process when memory runs out, so it needs no shield of its own.
+- The kernel never picks the first process when memory runs out, so it needs no shield of its own.
 - It never returns: when the first process ends, the kernel panics.
 """
 
@@ -21,11 +20,12 @@ from cloche_guest import identity
 from cloche_guest.messages import Identity
 
 CGROUP_ROOT = "/sys/fs/cgroup"
-_NICE = -10
 _OPEN_FILES_SOFT = 4096
 _OPEN_FILES_HARD = 524288
 # Of all threads the kernel allows, commands may have this share: enough is left for the agent to start one more.
 _SHARE_OF_THREADS = 0.75
+# A process costs about this much memory at least, so more of them would only wake the kernel's out-of-memory killer.
+_KIB_PER_PROCESS = 400
 _END_GRACE_S = 2.0
 
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
@@ -73,7 +73,6 @@ def prepare(report: Callable[[str], None]) -> None:
         "mounts and loopback": lambda: _in_child(_mount_missing, _bring_loopback_up),
         "links": _make_links,
         "limits": _set_limits,
-        "priority": _raise_priority,
     }
     for name, part in parts.items():
         try:
@@ -83,14 +82,11 @@ def prepare(report: Callable[[str], None]) -> None:
 
 
 def most_processes() -> int:
-    """How many processes all commands together may have."""
+    """How many processes and threads all commands together may have: as many as this machine can hold."""
     with open("/proc/sys/kernel/threads-max", "rb") as file:
-        return int(int(file.read()) * _SHARE_OF_THREADS)
-
-
-def has_cgroups() -> bool:
-    """Whether commands can have control groups."""
-    return os.path.exists(f"{CGROUP_ROOT}/cgroup.procs")
+        threads = int(file.read())
+    page_size, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
+    return min(int(threads * _SHARE_OF_THREADS), pages * page_size // (_KIB_PER_PROCESS << 10))
 
 
 class FirstProcess:
@@ -192,14 +188,3 @@ def _set_limits() -> None:
     # Processes are bounded by the commands' control group, which leaves room to start one more as the same user.
     resource.setrlimit(resource.RLIMIT_NPROC, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.RLIM_INFINITY))
-
-
-def _raise_priority() -> None:
-    # With automatic grouping each session has an equal share, and a nice value counts within its session only.
-    with (
-        contextlib.suppress(FileNotFoundError),
-        open("/proc/sys/kernel/sched_autogroup_enabled", "wb") as file,
-    ):
-        file.write(b"0")
-    os.setpriority(os.PRIO_PROCESS, 0, _NICE)
-    os.sched_setscheduler(0, os.SCHED_OTHER | os.SCHED_RESET_ON_FORK, os.sched_param(0))

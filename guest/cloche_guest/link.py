@@ -106,6 +106,7 @@ class Link:
         self._connection.link_down()
         # What was half written stays half written; the hub drops everything before the echo.
         self._unwritten = memoryview(echo)
+        self._is_full = False
         self._connection.link_up()
 
     def _give_up(self, error: RemoteProtocolError) -> None:

@@ -3,6 +3,7 @@
 Rules:
 - A handler never blocks and asks its descriptor, not the event: an event may be stale when a handler runs.
 - Waiting costs nothing: without a timer the loop sleeps until a descriptor or a child wakes it.
+- What nobody waits for is done when nothing else is to be done (`when_idle`).
 - An error that escapes a handler is reported and the loop goes on.
 """
 
@@ -13,6 +14,7 @@ import os
 import select
 import signal
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -54,6 +56,7 @@ class Loop:
         self._handlers: dict[int, OnEvents] = {}
         self._timers: list[tuple[float, int, Timer]] = []
         self._timers_made = self._timers_cancelled = 0
+        self._idle_work: deque[Callback] = deque()
         self._is_running = False
         self.on_turn_end: Callback = lambda: None
         """Called after every turn: for what is done once for all of its events."""
@@ -83,6 +86,10 @@ class Loop:
         # The number keeps timers that are due at the same moment in order, and out of comparison.
         heapq.heappush(self._timers, (timer.due, self._timers_made, timer))
         return timer
+
+    def when_idle(self, callback: Callback) -> None:
+        """Calls back once, as soon as there is nothing else to do."""
+        self._idle_work.append(callback)
 
     def timer_cancelled(self) -> None:
         """Called by a timer: makes room where too many cancelled ones wait for their time."""
@@ -123,18 +130,22 @@ class Loop:
         self._is_running = False
 
     def turn(self) -> None:
-        """Waits for something to happen and handles it."""
-        for fd, events in self._epoll.poll(self._wait_s()):
+        """Waits for something to happen and handles it; if nothing does, does some of the idle work instead."""
+        happened = self._epoll.poll(0 if self._idle_work else self._wait_s())
+        for fd, events in happened:
             handler = self._handlers.get(fd)
             if handler is not None:
-                try:
-                    handler(events)
-                except Exception as error:  # one broken handler must not end the machine
-                    self._on_error(error)
+                self._call(handler, events)
         self._run_timers()
+        if not happened and self._idle_work:
+            self._call(self._idle_work.popleft())
+        self._call(self.on_turn_end)
+
+    def _call(self, callback: Callable[..., None], *arguments: int) -> None:
         try:
-            self.on_turn_end()
-        except Exception as error:  # as above
+            callback(*arguments)
+        except Exception as error:
+            # One broken handler must not end the machine.
             self._on_error(error)
 
     def _wait_s(self) -> float:
@@ -156,11 +167,8 @@ class Loop:
             callback, timer.callback = timer.callback, None
             if callback is None:
                 self._timers_cancelled = max(0, self._timers_cancelled - 1)
-                continue
-            try:
-                callback()
-            except Exception as error:  # as above
-                self._on_error(error)
+            else:
+                self._call(callback)
 
 
 class Scope:

@@ -1,21 +1,27 @@
 """A command's pipes: what it writes goes out as far as its reader has room, what it reads comes in as far as it takes.
 
-Rule: back-pressure reaches the process. Without credit a pipe is not read, so the writer in front of it waits; what
-the process does not read is not acknowledged, so the sender at the far end waits.
+Rules:
+- Back-pressure reaches the process. Without credit a pipe is not read, so the writer in front of it waits; what the
+  process does not read is not acknowledged, so the sender at the far end waits.
+- The first output goes out at once. A command that goes on writing little by little is read every two milliseconds:
+  waking the agent for each line would cost the command most of its processor.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import select
+import time
 from collections import deque
 from collections.abc import Callable
 
-from cloche_guest.loop import Scope
+from cloche_guest.loop import Scope, Timer
 from cloche_wire.connection import Connection
 
 READ_SIZE = 64 << 10
+GATHER_S = 0.002
 GROWN_PIPE = 256 << 10
 """What a pipe is enlarged to once its command has filled it: fewer turns a byte for those who write much."""
 
@@ -51,6 +57,8 @@ class Output:
         self._channel, self._stream, self._fd = channel, stream, fd
         self._on_progress = on_progress
         self._has_grown = False
+        self._gathering: Timer | None = None
+        self._last_read_at = -1.0
         self.has_ended = False
         self.is_paused = True
         """Whether it waits for credit."""
@@ -61,18 +69,21 @@ class Output:
         """Reads on if there is credit. To be called once to begin."""
         if self.is_paused and not self.has_ended and self._connection.credit(self._channel, self._stream) > 0:
             self.is_paused = False
-            self._loop.watch(self._fd, select.EPOLLIN, self._on_readable)
+            self._watch()
 
     def command_ended(self) -> None:
         """What is in the pipe now is the command's; what comes later is somebody's whom it left behind."""
         if not self.has_ended:
             self.owed = int.from_bytes(fcntl.ioctl(self._fd, _FIONREAD, bytes(4)), "little")
+            if self._gathering is not None:
+                self._stop_gathering()
+                self._watch()
 
     def discard(self) -> None:
         """Reads on for nothing until nobody writes any more: who is left in the background must not block or die."""
         if not self.has_ended:
             self.has_ended = True
-            self._loop.forget(self._fd)
+            self._unwatch()
             self._discard()
 
     def close(self) -> None:
@@ -89,35 +100,62 @@ class Output:
             data = os.read(self._fd, min(credit, READ_SIZE))
         except BlockingIOError:
             return
-        if not data:
-            self._end()
-            self._connection.end(self._channel, self._stream)
-        else:
+        if data:
             self._connection.send(self._channel, self._stream, data)
             self.owed = max(0, self.owed - len(data))
-            if len(data) == credit:
-                self._pause()
-            elif len(data) == READ_SIZE and not self._has_grown:
-                self._grow()
+            self._pace(len(data), credit)
+        else:
+            self._end()
+            self._connection.end(self._channel, self._stream)
         self._on_progress()
 
+    def _pace(self, count: int, credit: int) -> None:
+        """Decides when to read on after so many bytes."""
+        if count == credit:
+            self._pause()
+        elif count == READ_SIZE:
+            # There is more than one read takes: let the command write further ahead.
+            if not self._has_grown:
+                self._grow()
+        else:
+            now = time.monotonic()
+            if now - self._last_read_at < 2 * GATHER_S:
+                self._unwatch()
+                self._gathering = self._loop.call_later(GATHER_S, self._on_gathered)
+            self._last_read_at = now
+
+    def _on_gathered(self) -> None:
+        self._gathering = None
+        self._last_read_at = time.monotonic()
+        self._watch()
+
     def _pause(self) -> None:
-        # Not watched at all: a hang-up would be reported on and on.
         self.is_paused = True
+        # Not watched at all: a hang-up would be reported on and on.
+        self._unwatch()
+
+    def _watch(self) -> None:
+        self._loop.watch(self._fd, select.EPOLLIN, self._on_readable)
+
+    def _unwatch(self) -> None:
+        self._stop_gathering()
         self._loop.forget(self._fd)
+
+    def _stop_gathering(self) -> None:
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
 
     def _grow(self) -> None:
         self._has_grown = True
-        try:
+        # It fails over the bound of all pipes together; the smaller one does too.
+        with contextlib.suppress(OSError):
             fcntl.fcntl(self._fd, fcntl.F_SETPIPE_SZ, GROWN_PIPE)
-        except OSError:
-            # Over the bound of all pipes together; the smaller one does too.
-            return
 
     def _end(self) -> None:
         self.has_ended = True
         self.owed = 0
-        self._loop.forget(self._fd)
+        self._unwatch()
         os.close(self._fd)
 
     def _discard(self) -> None:

@@ -19,7 +19,6 @@ from cloche_guest.loop import Loop
 
 PORT_NAME = "cloche.agent"
 
-_PORTS = "/sys/class/virtio-ports"
 _IN, _OUT, _HUP, _EDGE = select.EPOLLIN, select.EPOLLOUT, select.EPOLLHUP, select.EPOLLET
 # What the kernel hands out of a virtio port at most in one read: a page.
 _PORT_READ = 4096
@@ -55,12 +54,11 @@ class Port:
 
     Args:
         loop: the loop that watches it.
-        path: its device file (see `find_port`).
+        fd: its device file, open for both ways, non-blocking (see `open_port`).
     """
 
-    def __init__(self, loop: Loop, path: str) -> None:
-        self._loop = loop
-        self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    def __init__(self, loop: Loop, fd: int) -> None:
+        self._loop, self._fd = loop, fd
         self._watched_for = _IN | _EDGE
         self._is_there = False
 
@@ -206,6 +204,13 @@ class Listener:
         """See `Transport`."""
         return 0 if self._current is None else self._current.write(data)
 
+    def close(self) -> None:
+        """Ends it and its current caller."""
+        self._loop.forget(self._listening.fileno())
+        self._listening.close()
+        if self._current is not None:
+            self._current.close()
+
     def _on_caller(self, _events: int) -> None:
         try:
             caller, _ = self._listening.accept()
@@ -220,8 +225,8 @@ class Listener:
         self._current = None
 
 
-def find_port(name: str = PORT_NAME, *, deadline_s: float = 10.0) -> str:
-    """The device file of a virtio port.
+def open_port(name: str = PORT_NAME, *, deadline_s: float = 10.0) -> int:
+    """Opens a virtio port.
 
     Waits for it: the kernel learns of its ports some time after the driver was loaded.
 
@@ -230,11 +235,21 @@ def find_port(name: str = PORT_NAME, *, deadline_s: float = 10.0) -> str:
     """
     ends_at = time.monotonic() + deadline_s
     while True:
-        # udev would have made /dev/virtio-ports; the kernel itself only writes down the names.
-        for device in os.listdir(_PORTS) if os.path.isdir(_PORTS) else ():
-            with open(f"{_PORTS}/{device}/name", "rb") as file:
-                if file.read().strip() == name.encode():
-                    return f"/dev/{device}"
+        device = find_port(name)
+        if device is not None:
+            return os.open(f"/dev/{device}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         if time.monotonic() > ends_at:
             raise FileNotFoundError(f"no virtio port is named {name}")
         time.sleep(0.01)
+
+
+def find_port(name: str, ports: str = "/sys/class/virtio-ports") -> str | None:
+    """The device of a virtio port; None if there is none of that name (yet).
+
+    udev would have made /dev/virtio-ports; the kernel itself only writes down the names.
+    """
+    for device in os.listdir(ports) if os.path.isdir(ports) else ():
+        with open(f"{ports}/{device}/name", "rb") as file:
+            if file.read().strip() == name.encode():
+                return device
+    return None

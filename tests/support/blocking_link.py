@@ -64,6 +64,8 @@ class BlockingLink:
         )
         self.greetings: list[Greeted] = []
         """The agent's hello on each link so far."""
+        self.path: str | None = None
+        """The socket it is or was connected to."""
         self._execs = 0
         self._requests: dict[int, Request] = {}
         self._pongs: set[int] = set()
@@ -274,6 +276,7 @@ class BlockingLink:
                 pass
 
     def _attach_path(self, path: str) -> None:
+        self.path = path
         link = socket.socket(socket.AF_UNIX)
         try:
             link.settimeout(self.timeout_s)
@@ -360,6 +363,11 @@ class Request:
         )
         assert wanted in self.outputs.get(stream, b""), f"over without {wanted[:40]!r}: {self.outputs}"
 
+    def wait_more(self) -> None:
+        """Waits until more has come on stdout, or the command is over."""
+        have = len(self.stdout)
+        self._link.wait_until(lambda: len(self.stdout) > have or self.is_over, "more output")
+
     def write(self, data: bytes, stream: int = STDIN) -> None:
         """Sends bytes as there is credit for them; returns when all are on their way, or the channel is over."""
         left = memoryview(data)
@@ -386,8 +394,9 @@ class Request:
         self.send_message({"signal": name})
 
     def send_message(self, message: Any) -> None:
-        """Sends a message on stream 0."""
-        self._link.connection.send(self.channel, 0, msgpack.packb(message))
+        """Sends a message on stream 0; does nothing if the channel is over."""
+        if not self.is_over:
+            self._link.connection.send(self.channel, 0, msgpack.packb(message))
 
     def reset(self, error: CodedError) -> None:
         """Gives up."""

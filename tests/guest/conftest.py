@@ -1,0 +1,46 @@
+"""An agent and a link to it for each test that asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent_process import AgentProcess, control_group, running_agent
+from tests.support.blocking_link import BlockingLink
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[AgentProcess]:
+    """An agent that serves without `become`."""
+    with running_agent(tmp_path, "--is-somebody") as process:
+        yield process
+
+
+@pytest.fixture
+def link(agent: AgentProcess) -> Iterator[BlockingLink]:
+    """A greeted link to that agent."""
+    with BlockingLink() as opened:
+        opened.connect(agent.socket)
+        yield opened
+
+
+@pytest.fixture
+def group() -> Iterator[Path]:
+    """A control group of this test's own."""
+    with control_group() as made:
+        if made is None:
+            pytest.skip("these tests may make no control groups here; the machine's tests hold the same")
+        yield made
+
+
+@pytest.fixture
+def grouped_link(tmp_path: Path, group: Path) -> Iterator[BlockingLink]:
+    """A greeted link to an agent whose commands have control groups in `group`."""
+    with (
+        running_agent(tmp_path, "--is-somebody", "--cgroup", str(group)) as process,
+        BlockingLink() as opened,
+    ):
+        opened.connect(process.socket)
+        yield opened
