@@ -24,15 +24,18 @@ def write_fake_qemu(folder: Path, *faults: str) -> str:
     Args:
         folder: where.
         faults: what goes wrong: `arguments` (it refuses them), `silent` (no greeting), `state` (a state does not load),
-            `stuck` (a restored machine never runs), `deaf` (the agent never answers), `stubborn` (it ignores quit),
+            `stuck` (a restored machine never runs), `deaf` (the agent never answers), `stubborn-clone` (a clone ignores quit),
             `unsaved` (the migration fails), or `boot-panic`.
     """
     name = "-".join(("fake-qemu", *faults))
     path = folder / name
     # -I -S: nothing of the environment, no site: it starts in a few milliseconds.
     code = Path(__file__).with_name("fake_qemu_program.py").read_text()
-    path.write_text(f"#!{sys.executable} -IS\nFAULTS = {faults!r}\n{code}")
-    path.chmod(0o755)
+    program = f"#!{sys.executable} -IS\nFAULTS = {faults!r}\n{code}"
+    # The same file stays the same build of QEMU.
+    if not path.exists():
+        path.write_text(program)
+        path.chmod(0o755)
     return str(path)
 
 

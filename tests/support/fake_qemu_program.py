@@ -84,7 +84,7 @@ def command(request, fds):
     elif name == "nonsense":
         tell({"error": {"class": "CommandNotFound", "desc": "no nonsense"}, "id": request.get("id")})
         return
-    if name == "quit" and "stubborn" in FAULTS:
+    if name == "quit" and IS_CLONE and "stubborn-clone" in FAULTS:
         return
     tell({"return": answer, "id": request.get("id")})
     if name == "quit":

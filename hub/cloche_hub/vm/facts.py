@@ -52,6 +52,7 @@ class Host:
         self.kvm_device = kvm_device
         self._program = program
         self._known: tuple[tuple[int, ...], QemuBuild] | None = None
+        self._asking = asyncio.Lock()
 
     async def qemu(self) -> QemuBuild:
         """The QEMU machines run on.
@@ -66,11 +67,12 @@ class Host:
                 f"{self._program or arch.program} is missing; install it (Debian: qemu-system-x86, qemu-system-arm)"
             )
         stamps = _stamps(program, arch)
-        if self._known is None or self._known[0] != stamps:
-            text = await _version_of(program)
-            identity = hashlib.sha256(repr((text, stamps)).encode()).hexdigest()[:16]
-            self._known = stamps, QemuBuild(program, parse_version(text), text, identity)
-        return self._known[1]
+        async with self._asking:
+            if self._known is None or self._known[0] != stamps:
+                text = await _version_of(program)
+                identity = hashlib.sha256(repr((text, stamps)).encode()).hexdigest()[:16]
+                self._known = stamps, QemuBuild(program, parse_version(text), text, identity)
+            return self._known[1]
 
     def why_no_kvm(self, run_as: RunAs | None) -> str | None:
         """Why machines can not use KVM, in one sentence; None if nothing speaks against it."""

@@ -124,9 +124,12 @@ class QemuHypervisor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._templates.cancel_all()
-        for task in self._watching:
-            task.cancel()
+        for machine in self._machines.values():
+            machine.let_go()
         try:
+            # Not cancelled: a task that is cancelled before its first step would let go of nothing.
+            if self._watching:
+                await asyncio.wait(self._watching)
             await self._group.__aexit__(kind, error, trace)
         finally:
             self._templates.close()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from typing import Any
 
 from cloche_hub.errors import MachineFailed
 from cloche_hub.ports import MachineExit, MachineUse
@@ -35,6 +36,7 @@ class QemuMachine:
     def __init__(self, qemu: Qemu, accelerator: str, on_removed: Callable[[], None]) -> None:
         self._qemu, self._accelerator, self._on_removed = qemu, accelerator, on_removed
         self._exit: asyncio.Future[MachineExit] = asyncio.get_running_loop().create_future()
+        self._let_go: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._asked = Asked.NOT
         self._link: asyncio.StreamWriter | None = None
         self._is_removed = False
@@ -48,24 +50,33 @@ class QemuMachine:
         return self._accelerator
 
     async def watch(self) -> None:
-        """Waits for the machine's end and finds out how it ended. One task for as long as the hub has it."""
+        """Waits for the machine's end and finds out how it ended; or until `let_go`. One task for each machine."""
         qemu = self._qemu
+        # Fails if QEMU ends without a word.
+        ended = qemu.expect("SHUTDOWN")
         try:
-            # Fails if QEMU ends without a word.
-            with contextlib.suppress(MachineFailed):
-                await qemu.expect("SHUTDOWN")
-                await self._hear_last_words()
-            status = await qemu.process.wait()
-            words, log = qemu.process.words(), qemu.log.tail(_LOG_TAIL)
+            await asyncio.wait(_futures(ended, self._let_go), return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done():
+                return
+            await self._hear_last_words()
+            await qemu.process.ended_within(_KILL_S)
             self._close_link()
             await qemu.detach()
-            self._exit.set_result(classify(Ending(self._asked, qemu.shutdown, status, words, log)))
+            words, log = qemu.process.words(), qemu.log.tail(_LOG_TAIL)
+            self._exit.set_result(
+                classify(Ending(self._asked, qemu.shutdown, qemu.process.status, words, log))
+            )
         finally:
             if not self._exit.done():
                 self._exit.set_exception(MachineFailed(f"the hub has let go of {self.machine_id}"))
                 self._exit.exception()  # maybe nobody asks
                 self._close_link()
                 await qemu.detach()
+
+    def let_go(self) -> None:
+        """Has `watch` end soon; the machine runs on if it still does."""
+        if not self._let_go.done():
+            self._let_go.set_result(None)
 
     async def _hear_last_words(self) -> None:
         """Ends a QEMU whose guest has ended."""
@@ -132,3 +143,7 @@ class QemuMachine:
         if self._link is not None:
             self._link.close()
             self._link = None
+
+
+def _futures(*futures: asyncio.Future[Any]) -> list[asyncio.Future[Any]]:
+    return list(futures)

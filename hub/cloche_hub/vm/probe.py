@@ -57,32 +57,29 @@ class Verdicts:
 
     def find(self, key: str) -> Verdict | None:
         """The verdict for a proof's key."""
-        entry = self._read().get(key)
-        try:
-            return None if entry is None else Verdict(**entry)
-        except TypeError:
-            return None
+        return self._read().get(key)
 
     def latest(self) -> Verdict | None:
         """The newest verdict of this boot of the host, whichever kernel proved it."""
-        entries = [Verdict(**entry) for key, entry in self._read().items() if key.startswith(boot_id())]
-        return entries[-1] if entries else None
+        found = [verdict for key, verdict in self._read().items() if key.startswith(boot_id())]
+        return found[-1] if found else None
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """Remembers a verdict, and forgets those of earlier boots."""
-        kept = {name: entry for name, entry in self._read().items() if name.startswith(boot_id())}
+        kept = {name: old for name, old in self._read().items() if name.startswith(boot_id())}
+        # To the end: the order is that of the proofs.
         kept.pop(key, None)
+        kept[key] = verdict
         draft = self._path.with_name(f"{self._path.name}.{secrets.token_hex(4)}")
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps(kept | {key: asdict(verdict)}))
+        draft.write_text(json.dumps({name: asdict(one) for name, one in kept.items()}))
         draft.rename(self._path)
 
-    def _read(self) -> dict[str, dict[str, str]]:
+    def _read(self) -> dict[str, Verdict]:
         try:
-            entries = json.loads(self._path.read_text())
-        except (OSError, ValueError):
+            return {key: Verdict(**entry) for key, entry in json.loads(self._path.read_text()).items()}
+        except (OSError, ValueError, TypeError, AttributeError):
             return {}
-        return entries if isinstance(entries, dict) else {}
 
 
 def proof_key(shape: Shape, kernel: Path) -> str:

@@ -100,6 +100,12 @@ class Process:
         """Waits for its end; returns its exit status, or minus the signal's number. Any number may wait."""
         return await asyncio.shield(self._ended)
 
+    @property
+    def status(self) -> int | None:
+        """Its exit status as `wait` returns it; None before its end, too."""
+        is_known = self._ended.done() and not self._ended.cancelled()
+        return self._ended.result() if is_known else None
+
     async def ended_within(self, seconds: float) -> bool:
         """Waits for its end, but not longer."""
         if not self._ended.done():
@@ -147,6 +153,7 @@ class Process:
         asyncio.get_running_loop().remove_reader(self._pidfd)
         os.close(self._pidfd)
         os.close(self._words_pipe)
+        # Whoever still waits would wait for ever.
         self._ended.cancel()
 
 

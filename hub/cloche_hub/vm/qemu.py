@@ -28,6 +28,7 @@ MACHINE_VARIABLE = "CLOCHE_MACHINE"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _QMP, _AGENT = "qmp", "agent"
 _QUIT_S = 2.0
+_LAST_WORDS_S = 0.5
 # Killed, but not gone: the kernel is stuck in KVM or in a dead disk. Nobody is kept waiting for that.
 _KILL_S = 10.0
 _Condition = Callable[[Mapping[str, Any]], bool]
@@ -238,6 +239,6 @@ async def _connect(qemu: Qemu, connection: socket.socket) -> None:
         if not isinstance(error, MachineFailed):
             raise
         # A QEMU that does not like its arguments says so and ends; its words are the better explanation.
-        if await qemu.process.ended_within(_QUIT_S):
+        if await qemu.process.ended_within(_LAST_WORDS_S):
             raise qemu.failure() from None
         raise

@@ -75,20 +75,22 @@ class Templates:
         key = shape.key()
         loaded = self._loaded.get(key)
         if loaded is None or self._shop.cache.find(key) is None:
-            loaded = await self._making.join(key, lambda report: self._make(shape, report), progress=progress)
+            return await self._making.join(key, lambda report: self._make(shape, report), progress=progress)
         # Used last, so it stays longest.
-        self._loaded.pop(key, None)
-        self._loaded[key] = loaded
+        self._loaded[key] = self._loaded.pop(key)
         return loaded
 
     def take(self, template: LoadedTemplate) -> Lock | None:
         """Counts a machine to a template; `give_back` ends that.
 
         Returns:
-            What keeps the template's files, for the machine to inherit; None if they have been deleted meanwhile.
+            What keeps the template's files, for the machine to inherit; None if the template is gone meanwhile.
         """
-        lock = Lock.share(self._shop.cache.use_lock(template.stored.key))
-        if self._shop.cache.find(template.stored.key) is None:
+        key = template.stored.key
+        if self._loaded.get(key) is not template:
+            return None
+        lock = Lock.share(self._shop.cache.use_lock(key))
+        if self._shop.cache.find(key) is None:
             lock.close()
             return None
         template.stored.mark_used()
@@ -158,8 +160,11 @@ class Templates:
                 # Only now can nobody delete it any more.
                 stored = shop.cache.find(key)
                 if stored is not None:
+                    loaded = await load_template(shape, stored, image.files.kernel)
+                    # Here, not by who waits for it: nobody may be waiting any more.
                     self._forget(key)
-                    return await load_template(shape, stored, image.files.kernel)
+                    self._loaded[key] = loaded
+                    return loaded
         raise Unsupported("templates disappear from the cache as fast as they are made; who deletes them?")
 
     async def _build(self, shape: Shape, progress: OnProgress) -> None:
