@@ -28,6 +28,7 @@ from cloche_hub.domain.audit import AuditEvent
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.tokens import Scope, mint
 from cloche_hub.errors import NoSpace, StoreFailed
+from cloche_hub.server.listener import ListenerOptions
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.reaper import reap_for_ever
 from cloche_hub.settings import Settings, load_settings
@@ -253,18 +254,18 @@ class RunningHub:
         anonymous: bool = False,
     ) -> AsyncIterator[Client]:
         """A client with a link; the admin unless told otherwise."""
-        async with asyncio.TaskGroup() as tasks:
-            client = Client(
-                address or self.address,
-                None if anonymous else token or self.admin,
-                tasks,
-                limits=limits or Limits(),
-                heartbeat=heartbeat or Heartbeat(),
-            )
-            async with client.peer:
-                with ungrouped():
+        with ungrouped():
+            async with asyncio.TaskGroup() as tasks:
+                client = Client(
+                    address or self.address,
+                    None if anonymous else token or self.admin,
+                    tasks,
+                    limits=limits or Limits(),
+                    heartbeat=heartbeat or Heartbeat(),
+                )
+                async with client.peer:
                     await client.link()
-                yield client
+                    yield client
 
     async def events(self, *names: AuditName, sandbox: str | None = None) -> list[AuditEvent]:
         """The audit's events of these names (all if none is given), in order."""
@@ -298,6 +299,7 @@ async def running_hub(
     hypervisor: FakeHypervisor | None = None,
     clock: Clock | None = None,
     full_disk: bool = False,
+    listener: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> AsyncIterator[RunningHub]:
     """A hub with its home in a folder.
@@ -307,6 +309,7 @@ async def running_hub(
         images, hypervisor: fakes that a test has set up.
         clock: now.
         full_disk: whether nothing can be written from the start.
+        listener: bounds of the listener that are no settings.
         settings: the hub's; a machine in software emulation is waited for no longer than one on kvm unless they say so.
     """
     images, hypervisor = images or FakeImages(), hypervisor or FakeHypervisor()
@@ -314,6 +317,7 @@ async def running_hub(
         patch.setenv("CLOCHE_HOME", str(home))
         patch.setenv("CLOCHE_CACHE", str(home.parent))
         patch.setattr("cloche_hub.app.reap_for_ever", partial(reap_for_ever, interval_s=0.01))
+        patch.setattr("cloche_hub.app.ListenerOptions", partial(ListenerOptions, **(listener or {})))
         configured = load_settings(**{"tcg_scale": 1, **settings})
         with capture_logs() as logs, ungrouped():
             async with open_store(home) as real, hypervisor.running(), asyncio.TaskGroup() as tasks:
