@@ -8,12 +8,13 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from cloche.cli.main import run_command
 from cloche_hub.ports import Image
 
 _READY_S = 60
@@ -151,3 +152,16 @@ def client_env(real_hub: RealHub, monkeypatch: pytest.MonkeyPatch) -> RealHub:
     """This process is a client of the hub."""
     monkeypatch.setenv("CLOCHE_HOME", str(real_hub.home))
     return real_hub
+
+
+@pytest.fixture
+def quick(client_env: RealHub, capfd: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """Runs a command line in this process, where starting another one would prove nothing more."""
+
+    def run(*words: str) -> Ran:
+        capfd.readouterr()
+        status = run_command(list(words))
+        written = capfd.readouterr()
+        return Ran(status, written.out.encode(), written.err)
+
+    return run
