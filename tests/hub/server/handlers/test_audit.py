@@ -1,0 +1,135 @@
+"""The audit as clients read it: the newest events, those that come, and the proof that nothing was changed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.errors import AuditBroken, BadRequest, Cancelled
+from cloche_hub.services.records import noting
+from cloche_wire.aio import Channel
+from tests.support.hub import RunningHub, running_hub, within
+
+
+async def note(hub: RunningHub, number: int) -> None:
+    await hub.store.write(noting(AuditName.CACHE_PRUNED, actor="hub", detail={"number": number}))
+
+
+async def told(channel: Channel, count: int) -> list[int]:
+    """The numbers of the next events on a channel."""
+    messages = channel.messages()
+    return [(await within(anext(messages)))["seq"] for _ in range(count)]
+
+
+async def test_the_newest_events_come_oldest_first(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        for number in range(5):
+            await note(hub, number)
+        channel = client.open("audit.tail", limit=3)
+        events = [message async for message in channel.messages()]
+        assert [event["detail"]["number"] for event in events] == [2, 3, 4]
+        assert [event["seq"] for event in events] == [5, 6, 7]
+        assert await within(channel.result()) == {}
+
+
+async def test_a_follower_is_told_everything_once_across_the_boundary(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        async with asyncio.TaskGroup() as tasks:
+
+            async def keep_noting() -> None:
+                for number in range(60):
+                    await note(hub, number)
+
+            tasks.create_task(keep_noting())
+            # Begun at many moments while events keep coming.
+            channels = []
+            for _ in range(6):
+                channels.append(client.open("audit.tail", limit=4, follow=True))
+                await note(hub, -1)
+        last = hub.store.audit.head.seq
+        for channel in channels:
+            first = (await told(channel, 1))[0]
+            assert await told(channel, last - first) == list(range(first + 1, last + 1))
+            channel.reset(Cancelled("enough"))
+
+
+async def test_a_follower_of_one_sandbox_hears_of_no_other(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        made = await client.create(name="a")
+        channel = client.open("audit.tail", sandbox="a", follow=True)
+        messages = channel.messages()
+        names = [(await within(anext(messages)))["event"] for _ in range(2)]
+        await client.create(name="b")
+        await client.call("sandbox.remove", sandbox="a")
+        removed = await within(anext(messages))
+        assert [*names, removed["event"]] == ["sandbox.created", "sandbox.started", "sandbox.removed"]
+        assert removed["sandbox"] == made["id"]
+
+
+async def test_a_follower_that_gives_up_is_not_kept_until_the_next_event(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        before = len(asyncio.all_tasks())
+        for _ in range(20):
+            channel = client.open("audit.tail", limit=1, follow=True)
+            await told(channel, 1)
+            channel.reset(Cancelled("enough"))
+        await client.call("hub.status")
+        await asyncio.sleep(0.01)  # the tasks' last turns
+        assert len(asyncio.all_tasks()) <= before + 1
+
+
+async def test_a_follower_that_does_not_read_costs_a_window_and_loses_nothing(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        channel = client.open("audit.tail", limit=1, follow=True)
+        (first,) = await told(channel, 1)
+        for number in range(1000):
+            await note(hub, number)
+        await client.call("hub.status")
+        assert await told(channel, 1000) == list(range(first + 1, first + 1001))
+
+
+async def test_an_owner_names_the_sandbox_and_sees_the_events_of_removed_ones_too(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client(await hub.mint("alice")) as alice:
+        with pytest.raises(BadRequest, match="name one"):
+            await alice.call("audit.tail")
+        made = await alice.create()
+        await alice.call("sandbox.remove", sandbox=made["id"])
+        channel = alice.open("audit.tail", sandbox=made["id"])
+        assert [message["event"] async for message in channel.messages()][-1] == "sandbox.removed"
+
+
+@pytest.mark.parametrize("params", [{"limit": 0}, {"limit": 501}, {"limit": "5"}, {"follow": "yes"}])
+async def test_a_senseless_request_is_refused_before_it_is_taken(
+    tmp_path: Path, params: dict[str, object]
+) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        channel = client.open("audit.tail", **params)
+        with pytest.raises(BadRequest):
+            await within(channel.wait_accepted())
+
+
+async def test_the_whole_chain_verifies_and_names_its_head(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create()
+        head = hub.store.audit.head
+        assert await client.call("audit.verify") == {"events": head.seq, "head": head.hash}
+
+
+async def test_a_chain_that_was_changed_names_its_first_bad_event(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        for number in range(3):
+            await note(hub, number)
+        with contextlib.closing(sqlite3.connect(hub.home / "hub.db", isolation_level=None)) as database:
+            for (name,) in database.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+            ).fetchall():
+                database.execute(f"DROP TRIGGER {name}")
+            database.execute("UPDATE audit SET actor = 'somebody' WHERE seq = 4")
+        with pytest.raises(AuditBroken) as raised:
+            await client.call("audit.verify")
+        assert raised.value.details["seq"] == 4
