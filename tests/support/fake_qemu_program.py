@@ -1,4 +1,5 @@
-# The program itself; `fake_qemu.write_fake_qemu` puts the line with FAULTS in front of it.
+"""The fake QEMU itself; `fake_qemu.write_fake_qemu` puts a line that sets FAULTS in front of it. Not imported."""
+
 # type: ignore
 # ruff: noqa: F821
 import array
@@ -88,6 +89,7 @@ def command(request, fds):
         return
     tell({"return": answer, "id": request.get("id")})
     if name == "quit":
+        end_guest("host-qmp-quit")
         os._exit(0)
     elif name == "migrate":
         save(arguments["uri"])

@@ -130,7 +130,8 @@ class QemuHypervisor:
             # Not cancelled: a task that is cancelled before its first step would let go of nothing.
             if self._watching:
                 await asyncio.wait(self._watching)
-            await self._group.__aexit__(kind, error, trace)
+            # Without the error: it is the caller's own and shall reach it as it is, not in a group.
+            await self._group.__aexit__(None, None, None)
         finally:
             self._templates.close()
 

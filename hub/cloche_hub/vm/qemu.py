@@ -146,7 +146,8 @@ class Qemu:
     # What happens by itself
 
     def _on_event(self, name: str, data: Mapping[str, Any]) -> None:
-        if name == "SHUTDOWN":
+        # The first one: our own `quit` to a guest that has ended causes another.
+        if name == "SHUTDOWN" and self.shutdown is None:
             self.shutdown = str(data.get("reason", "unknown"))
         for entry in [entry for entry in self._expected if entry[0] == name and entry[1](data)]:
             self._expected.remove(entry)

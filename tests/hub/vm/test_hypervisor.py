@@ -207,6 +207,12 @@ async def test_a_start_that_is_cancelled_after_any_number_of_turns_leaves_nothin
         assert world.left_overs() == []
 
 
+async def test_an_error_inside_reaches_the_caller_as_it_is(world: World) -> None:
+    with pytest.raises(InterruptedError):
+        async with asyncio.timeout(BOUND_S), world.hypervisor():
+            raise InterruptedError
+
+
 async def test_status_boots_nothing(world: World) -> None:
     async with asyncio.timeout(BOUND_S), world.hypervisor() as hypervisor:
         status = await hypervisor.status()
