@@ -1,0 +1,128 @@
+"""The README: every snippet runs, every table says what the code says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cloche.cli import failures
+from cloche.config import DEFAULT_RECONNECT_S
+from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.ports import Image
+from cloche_hub.settings import ENV_PREFIX, Settings, UidRange
+from tests.e2e.conftest import RealHub
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = (ROOT / "README.md").read_text()
+
+
+def _snippets(language: str) -> list[str]:
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    return [snippet for named, snippet in found if named == language]
+
+
+def _rows() -> dict[str, str]:
+    """The second cell of each row of a table, by the first one in code quotes."""
+    return dict(re.findall(r"^\| `(CLOCHE_\w+)` \| (.*?) ?\|", TEXT, re.MULTILINE))
+
+
+@pytest.fixture
+def hub(python_image: Image, tmp_path: Path) -> Iterator[RealHub]:
+    """What the commands of the README start by themselves, ended whatever happens."""
+    hub = RealHub(tmp_path)
+    try:
+        yield hub
+    finally:
+        hub.cloche("hub", "stop")
+        hub.stop()
+
+
+@pytest.mark.machine
+def test_the_commands_do_what_they_say(hub: RealHub) -> None:
+    script = "\n".join(_snippets("sh"))
+    path = f"{Path(sys.executable).parent}:{hub.env['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        env={**hub.env, "PATH": path}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=170,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line for line in ("42", "out", "2", "root") if line not in lines] == []
+    assert "cloche: started a hub in the background" in done.stderr
+    assert "err" in done.stderr.splitlines()
+
+
+@pytest.mark.machine
+def test_the_programs_do_what_they_say(hub: RealHub) -> None:
+    hub.start()
+    blocking, asynchronous = _snippets("python")
+    for program, words in (
+        (blocking, ["hi", "stdout b'working\\n'", "stderr b'done\\n'", "0"]),
+        (asynchronous, ["hello "]),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program],
+            env=hub.env,
+            capture_output=True,
+            text=True,
+            timeout=80,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert [word for word in words if word not in done.stdout] == []
+
+
+def test_what_make_is_asked_for_is_there() -> None:
+    (plain,) = _snippets("")
+    assert [
+        line
+        for line in plain.splitlines()
+        if f"\n{line.removeprefix('make ')}:" not in (ROOT / "Makefile").read_text()
+    ] == []
+
+
+def test_the_defaults_of_the_settings_are_those_of_the_code() -> None:
+    told = _rows()
+    expected = {
+        f"{ENV_PREFIX}{name.upper()}": _default(field.default)
+        for name, field in Settings.model_fields.items()
+    }
+    assert {name: told.get(name) for name in expected} == expected
+    assert told["CLOCHE_RECONNECT_S"] == f"{DEFAULT_RECONNECT_S:g}"
+
+
+def _default(value: object) -> str:
+    match value:
+        case None | ():
+            return ""
+        case bool():
+            return str(value).lower()
+        case UidRange():
+            return f"{value.first}-{value.last}"
+    return str(value)
+
+
+def test_the_audit_events_are_those_of_the_code() -> None:
+    told = dict(re.findall(r"^\| `([a-z_]+\.[a-z_]+)` \| (.*?) \|$", TEXT, re.MULTILINE))
+    assert told == {name.value: name.meaning for name in AuditName}
+
+
+def test_the_exit_statuses_are_those_of_the_code() -> None:
+    told = set(re.findall(r"^\| ([\d, +N]+) \|", TEXT, re.MULTILINE))
+    assert told == {
+        f"{failures.BY_SIGNAL} + N",
+        f"{failures.TIMED_OUT}",
+        f"{failures.FAILED}",
+        f"{failures.CANNOT_RUN}, {failures.NO_SUCH_COMMAND}",
+        f"{failures.USAGE}",
+    }
+
+
+def test_every_link_leads_somewhere() -> None:
+    targets = [target for target in re.findall(r"\]\(([^)#]+)\)", TEXT) if "://" not in target]
+    assert targets
+    assert [target for target in targets if not (ROOT / target).exists()] == []
