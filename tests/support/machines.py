@@ -93,7 +93,6 @@ async def run_in(guest: Guest, *argv: str, user: str = "root") -> Finished:
     while (piece := await channel.read_any(1, 2)) is not None:
         stream, data = piece
         output[stream] += data
-        channel.consume(stream, len(data))
     result = await channel.result()
     return Finished(result.get("exit_code"), bytes(output[1]), bytes(output[2]))
 
