@@ -111,15 +111,18 @@ async def serve(
     listener = Listener(options, tokens.authenticate, serve_channel)
     detail: dict[str, Json] = {"version": VERSION, "pid": os.getpid()}
     await records.keep(noting(AuditName.HUB_STARTED, actor=HUB, detail=detail))
-    async with sandboxes.running(), asyncio.TaskGroup() as tasks:
-        reaper = tasks.create_task(reap_for_ever(sandboxes, records))
-        async with listener.listening() as addresses:
-            _log.info("hub_ready", addresses=addresses, home=str(settings.locations.home))
-            ready(addresses)
-            await stop.wait()
-            _log.info("hub_stopping", machines=sandboxes.machines)
-        reaper.cancel()
-    await records.keep(noting(AuditName.HUB_STOPPED, actor=HUB))
+    try:
+        async with sandboxes.running(), asyncio.TaskGroup() as tasks:
+            reaper = tasks.create_task(reap_for_ever(sandboxes, records))
+            async with listener.listening() as addresses:
+                _log.info("hub_ready", addresses=addresses, home=str(settings.locations.home))
+                ready(addresses)
+                await stop.wait()
+                _log.info("hub_stopping", machines=sandboxes.machines)
+            reaper.cancel()
+    finally:
+        # Also after an error: by now every machine has been ended.
+        await records.keep(noting(AuditName.HUB_STOPPED, actor=HUB))
     _log.info("hub_stopped")
 
 

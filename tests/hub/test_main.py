@@ -1,0 +1,191 @@
+"""The hub's own program: what it says to whoever started it, how it ends, and with which exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cloche_hub import __main__ as program
+from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.errors import AuditBroken
+from cloche_hub.store.store import open_store
+from tests.support.hub import open_socket, within
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLOCHE_HOME", str(tmp_path / "home"))
+
+
+@dataclass
+class Program:
+    """A hub in a process of its own."""
+
+    process: asyncio.subprocess.Process
+    news: dict[str, Any]
+    """What it said when it was ready, or why it is not."""
+
+    async def ended(self) -> tuple[int, str]:
+        """Its exit status and all it logged."""
+        _, logged = await within(self.process.communicate())
+        assert self.process.returncode is not None
+        return self.process.returncode, logged.decode()
+
+
+@asynccontextmanager
+async def hub_program(*options: str) -> AsyncIterator[Program]:
+    """The program with fakes; killed at the end if it has not ended."""
+    read_end, write_end = os.pipe()
+    # SAFETY: our own program, with arguments of this test.
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.support.hub_program", "serve", "--ready-fd", str(write_end), *options),
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        pass_fds=(write_end,),
+    )
+    os.close(write_end)
+    try:
+        with os.fdopen(read_end) as pipe:
+            line = await within(asyncio.to_thread(pipe.read))
+        yield Program(process, json.loads(line))
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_the_hub_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
+    async with hub_program() as hub:
+        assert hub.news["pid"] == hub.process.pid
+        assert hub.news["address"] == hub.news["addresses"][0] == f"unix://{tmp_path}/home/run/hub.sock"
+        await (await open_socket(hub.news["address"])).close()
+        hub.process.send_signal(number)
+        status, logged = await hub.ended()
+    assert status == 0
+    assert "Traceback" not in logged
+    async with open_store(tmp_path / "home") as store:
+        assert [event.event for event in await store.audit.tail(limit=1)] == ["hub.stopped"]
+
+
+async def test_a_hub_without_a_reader_of_its_log_goes_on(tmp_path: Path) -> None:
+    async with hub_program() as hub:
+        assert hub.process.stderr is not None
+        hub.process.stderr._transport.close()  # type: ignore[attr-defined]
+        socket = await open_socket(hub.news["address"])
+        await socket.send(b"garbage")  # something to log
+        await within(socket.wait_closed())
+        hub.process.send_signal(signal.SIGTERM)
+        assert await within(hub.process.wait()) == 0
+
+
+async def test_what_keeps_it_from_starting_is_one_line_for_both_its_readers(tmp_path: Path) -> None:
+    async with hub_program() as first, hub_program() as second:
+        status, logged = await second.ended()
+        assert status == program.FAILED
+        assert second.news == {"error": logged.removeprefix("cloche hub: ").rstrip("\n")}
+        assert f"another hub (pid {first.process.pid})" in logged
+        assert logged.count("\n") == 1
+
+
+# In this process: what needs no process of its own.
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--listen", "nowhere"], "setting listen (from the command line) is wrong: give HOST:PORT"),
+        (["--listen", "192.0.2.1:1"], "plain_tcp"),
+        (["--tls-cert", "/nowhere/cert.pem"], "tls_cert and tls_key go together"),
+        (
+            ["--listen", "127.0.0.1:0", "--tls-cert", "/nowhere/c.pem", "--tls-key", "/nowhere/k.pem"],
+            "cannot use tls_cert /nowhere/c.pem",
+        ),
+    ],
+    ids=["bad address", "beyond loopback", "half of tls", "no certificate"],
+)
+def test_a_wrong_setting_is_one_line_and_status_125(
+    options: list[str], words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    read_end, write_end = os.pipe()
+    assert program.main(["serve", "--ready-fd", str(write_end), *options]) == 125
+    error = capfd.readouterr().err
+    assert words in error
+    assert error.startswith("cloche hub: ")
+    assert error.count("\n") == 1
+    with os.fdopen(read_end) as pipe:
+        assert words in json.loads(pipe.read())["error"]
+
+
+def test_a_defect_is_one_line_for_people_and_the_whole_story_for_the_log(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cloche_hub.settings.load_settings", lambda **_: 1 / 0)
+    assert program.main(["serve"]) == 125
+    error = capfd.readouterr().err
+    assert error.splitlines()[-1].startswith("cloche hub: a defect in the hub (ZeroDivisionError)")
+
+
+def test_a_ready_descriptor_that_is_none_changes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert program.main(["serve", "--ready-fd", "9999", "--listen", "nowhere"]) == 125
+    assert capfd.readouterr().err.count("\n") == 1
+
+
+# Verifying.
+
+
+async def some_audit(home: Path) -> str:
+    """A database with a few events; returns the head's hash."""
+    async with open_store(home) as store:
+        for _ in range(3):
+            await store.write(
+                lambda transaction: transaction.append_audit(AuditName.HUB_STARTED, actor="hub")
+            )
+        return store.audit.head.hash
+
+
+def test_a_chain_that_holds_is_said_to_hold(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    head = asyncio.run(some_audit(tmp_path / "home"))
+    database = str(tmp_path / "home" / "hub.db")
+    assert program.main(["verify", database]) == 0
+    assert capfd.readouterr().out == f"The chain holds: 3 events, head {head}\n"
+    assert program.main(["verify", "--json", database]) == 0
+    assert json.loads(capfd.readouterr().out) == {"events": 3, "head": head}
+
+
+def test_what_cannot_be_verified_is_one_line_and_status_125(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert program.main(["verify", str(tmp_path / "nothing.db")]) == 125
+    assert "nothing.db" in capfd.readouterr().err
+
+    def broken(_path: Path) -> None:
+        raise AuditBroken("event 2: its content is not what was recorded", seq=2)
+
+    monkeypatch.setattr("cloche_hub.store.offline.verify_file", broken)
+    assert program.main(["verify", str(tmp_path / "hub.db")]) == 125
+    assert capfd.readouterr().err == "cloche hub: event 2: its content is not what was recorded\n"
+
+
+def test_a_command_is_needed_and_help_lists_them(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        program.main([])
+    assert raised.value.code == 2
+    with pytest.raises(SystemExit):
+        program.main(["--help"])
+    out = capfd.readouterr().out
+    assert all(command in out for command in ("serve", "doctor", "verify"))
