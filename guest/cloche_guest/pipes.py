@@ -41,6 +41,7 @@ class Output:
         stream: the stream's number.
         fd: our end of the pipe, non-blocking; closed by this object.
         on_progress: called when something was read and when the pipe has ended.
+        clock: seconds that only grow.
     """
 
     def __init__(
@@ -52,10 +53,11 @@ class Output:
         stream: int,
         fd: int,
         on_progress: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._loop, self._connection = loop, connection
         self._channel, self._stream, self._fd = channel, stream, fd
-        self._on_progress = on_progress
+        self._on_progress, self._clock = on_progress, clock
         self._has_grown = False
         self._gathering: Timer | None = None
         self._last_read_at = -1.0
@@ -118,7 +120,7 @@ class Output:
             if not self._has_grown:
                 self._grow()
         else:
-            now = time.monotonic()
+            now = self._clock()
             if now - self._last_read_at < 2 * GATHER_S:
                 self._unwatch()
                 self._gathering = self._loop.call_later(GATHER_S, self._on_gathered)
@@ -126,7 +128,7 @@ class Output:
 
     def _on_gathered(self) -> None:
         self._gathering = None
-        self._last_read_at = time.monotonic()
+        self._last_read_at = self._clock()
         self._watch()
 
     def _pause(self) -> None:

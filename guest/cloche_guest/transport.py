@@ -60,7 +60,7 @@ class Port:
     def __init__(self, loop: Loop, fd: int) -> None:
         self._loop, self._fd = loop, fd
         self._watched_for = _IN | _EDGE
-        self._is_there = False
+        self._is_there = self._waits_for_room = False
 
     def start(self, receiver: Receiver) -> None:
         """See `Transport`."""
@@ -75,31 +75,36 @@ class Port:
             try:
                 written += os.write(self._fd, data[written:])
             except BlockingIOError:
-                self._watch_for(_IN | _OUT)
+                self._waits_for_room = True
+                self._watch()
                 break
         return written
 
     def _on_events(self, events: int) -> None:
-        if events & _HUP:
-            self._watch_for(_IN | _EDGE)
-            if self._is_there:
-                self._is_there = False
+        was_there, self._is_there = self._is_there, not events & _HUP
+        has_room = bool(events & _OUT)
+        if has_room or not self._is_there:
+            self._waits_for_room = False
+        self._watch()
+        if not self._is_there:
+            if was_there:
                 self._receiver.gone()
             return
-        self._is_there = True
-        self._watch_for(_IN)
-        if events & _OUT:
+        if has_room:
             self._receiver.writable()
         if events & _IN:
             data = self._read()
             if data:
                 self._receiver.received(data)
 
-    def _watch_for(self, events: int) -> None:
+    def _watch(self) -> None:
+        wanted = _IN | _EDGE
+        if self._is_there:
+            wanted = _IN | _OUT if self._waits_for_room else _IN
         # Asking again for the same would report a lasting hang-up again, at once and without end.
-        if events != self._watched_for:
-            self._watched_for = events
-            self._loop.change(self._fd, events)
+        if wanted != self._watched_for:
+            self._watched_for = wanted
+            self._loop.change(self._fd, wanted)
 
     def _read(self) -> bytes:
         pieces = []

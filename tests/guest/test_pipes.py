@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -51,9 +52,15 @@ class Bench:
             if back:
                 self.to_near += self.near.feed(back)
 
-    def output(self, fd: int) -> Output:
+    def output(self, fd: int, clock: Callable[[], float] = time.monotonic) -> Output:
         output = Output(
-            self.scope, self.near, channel=self.channel, stream=1, fd=fd, on_progress=self._on_progress
+            self.scope,
+            self.near,
+            channel=self.channel,
+            stream=1,
+            fd=fd,
+            on_progress=self._on_progress,
+            clock=clock,
         )
         output.resume()
         return output
@@ -140,22 +147,35 @@ def test_a_paused_pipe_does_not_wake_the_loop_though_its_writers_are_gone(pipe: 
     assert bench.turns() <= 2
 
 
-def test_many_small_writes_are_gathered(pipe: tuple[int, int]) -> None:
+def test_small_writes_in_quick_succession_are_gathered(pipe: tuple[int, int]) -> None:
     bench = Bench()
-    bench.output(pipe[0])
+    bench.output(pipe[0], clock=lambda: 7.0)
+    for _ in range(2):
+        os.write(pipe[1], b"at once\n")
+        bench.loop.turn()
+    assert bench.progress == 2
     for _ in range(200):
         os.write(pipe[1], b"a line\n")
-        bench.loop.call_later(0, lambda: None)
-        bench.loop.turn()
     bench.turns()
     bench.exchange()
-    assert bench.received() == b"a line\n" * 200
-    assert bench.progress < 100
+    assert bench.received() == b"at once\n" * 2 + b"a line\n" * 200
+    assert bench.progress == 3
+
+
+def test_small_writes_now_and_then_go_out_at_once(pipe: tuple[int, int]) -> None:
+    bench = Bench()
+    now = [7.0]
+    bench.output(pipe[0], clock=lambda: now[0])
+    for written in range(1, 10):
+        os.write(pipe[1], b"a line\n")
+        bench.loop.turn()
+        assert bench.progress == written
+        now[0] += 0.01
 
 
 def test_the_end_of_the_command_ends_the_gathering(pipe: tuple[int, int]) -> None:
     bench = Bench()
-    output = bench.output(pipe[0])
+    output = bench.output(pipe[0], clock=lambda: 7.0)
     for _ in range(2):
         os.write(pipe[1], b"x")
         bench.loop.turn()

@@ -1,0 +1,54 @@
+"""Real machines for tests below the hub: clones of an image's template, and a plain link to the agent in each."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from cloche_hub.domain.flavors import FLAVORS
+from cloche_hub.guestlink.link import await_agent
+from cloche_hub.images.images import ImageCache
+from cloche_hub.ports import Image, Machine, MachineSpec
+from cloche_hub.vm.hypervisor import QemuHypervisor
+from cloche_wire.rendezvous import locations
+
+
+class Machines:
+    """Starts machines; made by `real_machines`."""
+
+    def __init__(self, hypervisor: QemuHypervisor, home: Path, image: Image) -> None:
+        self._hypervisor, self._home, self._image = hypervisor, home, image
+        self._started: list[Machine] = []
+
+    async def start(self) -> tuple[Machine, Path]:
+        """A fresh clone, and the socket of its agent's port."""
+        name = f"sb_{len(self._started)}"
+        machine = await self._hypervisor.start(MachineSpec(name, self._image.digest, FLAVORS["small"]))
+        self._started.append(machine)
+        return machine, self._home / "machines" / name / "agent.sock"
+
+    async def stop_all(self) -> None:
+        """Ends them all at once, however they are."""
+        for machine in self._started:
+            await machine.stop(grace_s=0)
+
+
+@contextlib.asynccontextmanager
+async def real_machines(home: Path, image: Image) -> AsyncIterator[Machines]:
+    """Machines of an image; ended afterwards.
+
+    Args:
+        home: an empty folder with a short path: sockets lie in it.
+        image: what they run.
+    """
+    cache = locations().cache
+    async with (
+        ImageCache(cache) as images,
+        QemuHypervisor(home, cache, images.hold, await_agent) as hypervisor,
+    ):
+        machines = Machines(hypervisor, home, image)
+        try:
+            yield machines
+        finally:
+            await machines.stop_all()
