@@ -55,6 +55,8 @@ def test_the_commands_do_what_they_say(hub: RealHub) -> None:
     assert [line for line in ("42", "out", "2", "root") if line not in lines] == []
     assert "cloche: started a hub in the background" in done.stderr
     assert "err" in done.stderr.splitlines()
+    assert hub.cloche("hub", "status").status == failures.FAILED, "it was stopped"
+    assert hub.cloche("hub", "logs").out, "and has left its log"
 
 
 @pytest.mark.machine

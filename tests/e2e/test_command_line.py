@@ -40,12 +40,10 @@ def test_a_program_can_come_by_standard_input(real_hub: RealHub, box: str) -> No
     assert real_hub.cloche("exec", "box", "--", "python3", "-", stdin=b"print(1 + 1)").out == b"2\n"
 
 
-def test_user_folder_and_variables(real_hub: RealHub, box: str) -> None:
+def test_user_folder_and_variables(quick: Quick, box: str) -> None:
     script = "id -u; pwd; echo $A"
-    plain = real_hub.cloche("exec", box, "--", "sh", "-c", script)
-    root = real_hub.cloche(
-        "exec", box, "--user", "root", "--cwd", "/tmp", "-e", "A=1", "--", "sh", "-c", script
-    )
+    plain = quick("exec", box, "--", "sh", "-c", script)
+    root = quick("exec", box, "--user", "root", "--cwd", "/tmp", "-e", "A=1", "--", "sh", "-c", script)
     assert plain.text.split("\n")[0] == "1000"
     assert root.text == "0\n/tmp\n1\n"
 
@@ -61,9 +59,9 @@ def test_user_folder_and_variables(real_hub: RealHub, box: str) -> None:
     ],
 )
 def test_endings_have_the_documented_status(
-    real_hub: RealHub, box: str, words: tuple[str, ...], status: int
+    quick: Quick, box: str, words: tuple[str, ...], status: int
 ) -> None:
-    assert real_hub.cloche("exec", box, *words).status == status
+    assert quick("exec", box, *words).status == status
 
 
 def test_an_interrupt_ends_the_command_and_everything_it_started(real_hub: RealHub, box: str) -> None:
@@ -171,19 +169,3 @@ def test_the_host_is_examined(real_hub: RealHub) -> None:
     findings = json.loads(real_hub.cloche("doctor", "--json").out)
     assert "qemu" in [finding["name"] for finding in findings]
     assert real_hub.cloche("doctor").text
-
-
-def test_a_command_that_finds_no_hub_starts_one_that_can_be_stopped(own_hub: RealHub) -> None:
-    ran = own_hub.cloche("run", "--", "echo", "hi")
-    try:
-        assert (ran.status, ran.out) == (0, b"hi\n"), ran.err
-        assert ran.err.startswith("cloche: started a hub in the background (pid ")
-        assert json.loads(own_hub.cloche("hub", "status", "--json").out)["machines"] == 0
-        again = own_hub.cloche("hub", "--background")
-        assert again.text.startswith("a hub is already running")
-    finally:
-        stopped = own_hub.cloche("hub", "stop")
-    assert (stopped.status, stopped.err) == (0, "")
-    assert own_hub.cloche("hub", "status").status == 125
-    assert not own_hub.socket.exists()
-    assert own_hub.cloche("hub", "logs").out
