@@ -3,56 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
-from websockets.asyncio.client import ClientConnection
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
 from cloche_hub.domain.tokens import Scope, id_of
-from cloche_hub.errors import CodedError, HubError, TooLarge, Unauthenticated
-from cloche_wire.connection import Connection
+from cloche_hub.errors import CodedError, TooLarge, Unauthenticated
 from cloche_wire.errors import InternalError, WireError
-from cloche_wire.frames import Bye, Data, Decoder, Frame, Hello, encode
+from cloche_wire.frames import Bye, Data, Decoder, Hello, encode
 from cloche_wire.limits import Limits
 from tests.support.fake_images import LONG_AGO
 from tests.support.hub import RunningHub, open_socket, running_hub, until, within
-
-SESSION = b"0123456789abcdef"
-
-
-def hello(token: str | None, *, session: bytes = SESSION) -> Hello:
-    """The first frame of a client that begins a session."""
-    connection = Connection(leader=True, software="test/1", session=SESSION)
-    connection.link_up()
-    (frame,) = Decoder(Limits()).frames(connection.data_to_send())
-    assert isinstance(frame, Hello)
-    return frame._replace(session=session, info={} if token is None else {"token": token})
-
-
-async def said_to(socket: ClientConnection) -> list[Frame]:
-    """Everything the hub says until it closes the link."""
-    frames: list[Frame] = []
-    decoder = Decoder(Limits())
-    async with asyncio.timeout(5):
-        try:
-            while True:
-                message = await socket.recv()
-                assert isinstance(message, bytes)
-                frames += decoder.frames(message)
-        except ConnectionClosed:
-            return frames
-
-
-async def answer_to(hub: RunningHub, *messages: bytes | str) -> list[Frame]:
-    """What the hub says to a stranger who says these things."""
-    socket = await open_socket(hub.address)
-    for message in messages:
-        await socket.send(message)
-    return await said_to(socket)
-
+from tests.support.strangers import answer_to, hello, said_to
 
 # Who may come in.
 
@@ -332,79 +294,3 @@ async def test_a_client_that_comes_in_while_the_hub_ends_does_not_hold_it_up(tmp
         gate.set()
         await within(asyncio.wait({hub.serving}))
         await socket.close()
-
-
-# Browsers, TCP and TLS.
-
-
-async def test_a_web_page_may_connect_only_if_its_origin_is_allowed(tmp_path: Path) -> None:
-    async with running_hub(tmp_path / "home", allowed_origins="https://good.example") as hub:
-        for origin in ("https://evil.example", "null", "http://good.example"):
-            with pytest.raises(InvalidStatus, match="403"):
-                await open_socket(hub.address, origin=origin)
-        await (await open_socket(hub.address, origin="https://good.example")).close()
-
-
-async def test_tcp_is_served_where_settings_ask_for_it(tmp_path: Path) -> None:
-    async with running_hub(tmp_path / "home", listen="127.0.0.1:0") as hub:
-        _, tcp = hub.addresses
-        assert tcp.startswith("ws://127.0.0.1:")
-        async with hub.client(address=tcp) as client:
-            await client.call("hub.status")
-
-
-async def test_an_address_that_is_taken_is_one_clear_error(tmp_path: Path) -> None:
-    async with running_hub(tmp_path / "one", listen="127.0.0.1:0") as hub:
-        taken = hub.addresses[1].removeprefix("ws://")
-        with pytest.raises(HubError, match=f"cannot listen on {taken}"):
-            async with running_hub(tmp_path / "two", listen=taken):
-                pass
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that signs itself, and its key."""
-    folder = tmp_path_factory.mktemp("tls")
-    cert, key = folder / "cert.pem", folder / "key.pem"
-    command = (
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=hub"
-    )
-    more = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
-    subprocess.run([*command.split(), *more], check=True, capture_output=True)
-    return cert, key
-
-
-async def test_tls_is_spoken_with_the_certificate_of_the_settings(
-    tmp_path: Path, certificate: tuple[Path, Path]
-) -> None:
-    cert, key = certificate
-    async with running_hub(
-        tmp_path / "home", listen="127.0.0.1:0", tls_cert=str(cert), tls_key=str(key)
-    ) as hub:
-        address = hub.addresses[1]
-        assert address.startswith("wss://127.0.0.1:")
-        trusting = ssl.create_default_context(cafile=str(cert))
-        socket = await open_socket(address, ssl=trusting)
-        await socket.send(encode(hello(hub.admin), Limits()))
-        assert await within(socket.recv())
-        await socket.close()
-        with pytest.raises(ssl.SSLError):
-            await open_socket(address, ssl=ssl.create_default_context())
-        with pytest.raises((OSError, InvalidHandshake)):
-            await within(open_socket(address.replace("wss:", "ws:")))
-
-
-async def test_old_tls_is_not_spoken(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
-    cert, key = certificate
-    async with running_hub(
-        tmp_path / "home", listen="127.0.0.1:0", tls_cert=str(cert), tls_key=str(key)
-    ) as hub:
-        old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        old.load_verify_locations(cert)
-        old.set_ciphers("ALL:@SECLEVEL=0")
-        with pytest.warns(DeprecationWarning, match="TLSv1"):
-            old.minimum_version = ssl.TLSVersion.TLSv1
-        with pytest.warns(DeprecationWarning, match="TLSv1"):
-            old.maximum_version = ssl.TLSVersion.TLSv1_1
-        with pytest.raises(OSError, match=r"SSL|TLS|reset|^$"):
-            await open_socket(hub.addresses[1], ssl=old)

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.errors import (
     Cancelled,
-    CodedError,
     CommandNotStarted,
-    InternalError,
-    LinkSilent,
-    NoSpace,
-    StoreFailed,
 )
-from cloche_wire.aio import Channel
 from cloche_wire.limits import Limits
 from tests.support.fake_agent import PATTERN, counted
 from tests.support.hub import RunningHub, finish, running_hub, until, within
@@ -263,14 +256,11 @@ async def test_every_start_in_the_audit_has_an_end_whenever_the_client_goes(tmp_
                 # Goes at another moment each time: before, while and after the command runs.
                 for _ in range(turns * 2):
                     await asyncio.sleep(0)
-        starts = await hub.events(AuditName.EXEC_STARTED)
         await until(lambda: running(hub) == 0)
-        async with asyncio.timeout(5):
-            while len(await hub.events(AuditName.EXEC_EXITED, AuditName.EXEC_FAILED)) < len(starts):
-                await asyncio.sleep(0.001)
+        await hub.end()  # and with it every request that was still under way
+        starts = [event.detail["exec"] for event in await hub.events(AuditName.EXEC_STARTED)]
         ends = await hub.events(AuditName.EXEC_EXITED, AuditName.EXEC_FAILED)
-        assert {event.detail["exec"] for event in ends} == {event.detail["exec"] for event in starts}
-        assert len(ends) == len(starts)
+        assert sorted(str(event.detail["exec"]) for event in ends) == sorted(map(str, starts))
 
 
 async def test_stopping_the_hub_tells_clients_and_ends_commands_in_the_audit(tmp_path: Path) -> None:
@@ -280,150 +270,3 @@ async def test_stopping_the_hub_tells_clients_and_ends_commands_in_the_audit(tmp
         await hub.end()
         assert (await within(client.ended)).code == "shutting_down"  # type: ignore[attr-defined]
         assert (await hub.names())[-3:] == ["exec.failed", "sandbox.removed", "hub.stopped"]
-
-
-# What is recorded, and when.
-
-
-async def test_the_guest_hears_of_a_command_only_when_its_start_is_durable(tmp_path: Path) -> None:
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        hub.store.gate.clear()
-        echo = client.open("exec", sandbox="a", argv=["echo", "hi"])
-        await until(lambda: hub.store.waiting)
-        for _ in range(5):
-            await client.call("sandbox.list")
-        assert hub.machine.agent.execs == []
-        hub.store.gate.set()
-        assert (await within(finish(echo))).stdout == b"hi\n"
-
-
-async def test_the_client_hears_of_the_end_only_when_it_is_durable(tmp_path: Path) -> None:
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        cat = await client.exec("a", "cat", stdin=True)
-        hub.store.gate.clear()
-        cat.end(1)
-        async with asyncio.TaskGroup() as tasks:
-            ended = tasks.create_task(within(cat.result()))
-            await until(lambda: hub.store.waiting)
-            for _ in range(5):
-                await client.call("sandbox.list")
-            assert not ended.done()
-            hub.store.gate.set()
-        assert ended.result()["exit_code"] == 0
-
-
-async def test_the_audit_has_the_command_line_but_no_variables_value(tmp_path: Path) -> None:
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        await client.run("a", "echo", "hi", env={"KEY": "hunter2"}, timeout_s=2)
-        (started,) = await hub.events(AuditName.EXEC_STARTED)
-        assert started.detail["argv"] == ["echo", "hi"]
-        assert (started.detail["env_names"], started.detail["timeout_ms"]) == (["KEY"], 2000)
-        assert "hunter2" not in str([await hub.events(), hub.logs])
-
-
-@pytest.mark.parametrize("refusal", [NoSpace("the disk is full"), StoreFailed("the database is locked")])
-async def test_a_command_whose_start_cannot_be_recorded_never_reaches_the_guest(
-    tmp_path: Path, refusal: NoSpace | StoreFailed
-) -> None:
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        hub.store.refuses = refusal
-        with pytest.raises(NoSpace if isinstance(refusal, NoSpace) else InternalError):
-            await client.run("a", "true")
-        assert hub.machine.agent.execs == []
-        hub.store.refuses = None
-        assert (await client.run("a", "true")).result["exit_code"] == 0
-
-
-async def test_an_end_that_cannot_be_recorded_now_is_told_as_that_and_recorded_later(tmp_path: Path) -> None:
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        cat = await client.exec("a", "cat", stdin=True)
-        hub.store.refuses = NoSpace("the disk is full")
-        cat.end(1)
-        with pytest.raises(NoSpace, match="has ended, but the hub cannot record it") as raised:
-            await within(cat.result())
-        assert raised.value.details["exit_code"] == 0
-        hub.store.refuses = None
-        await hub.happened(AuditName.EXEC_EXITED)
-        assert await hub.events(AuditName.EXEC_FAILED) == []
-
-
-# Guests that lie.
-
-
-@pytest.mark.parametrize(
-    "claim",
-    [
-        {},
-        {"exit_code": True, "timed_out": False, "duration_s": 1.0},
-        {"exit_code": 1 << 62, "timed_out": False, "duration_s": 1.0},
-        {"signal": ["KILL"], "timed_out": False, "duration_s": 1.0},
-        {"signal": "\x1b[2J", "timed_out": False, "duration_s": 1.0},
-        {"exit_code": 0, "timed_out": False, "duration_s": float("nan")},
-        {"exit_code": 0, "signal": "K" * 200_000, "timed_out": False, "duration_s": 1.0},
-        {"exit_code": {"a": [{}] * 1000}, "timed_out": None, "duration_s": "x"},
-    ],
-)
-async def test_a_senseless_result_is_an_error_for_the_caller_and_nobody_else(
-    tmp_path: Path, claim: dict[str, Any]
-) -> None:
-    async def lie(channel: Channel) -> None:
-        channel.accept({"pid": 1})
-        channel.close(claim)
-
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        hub.machine.agent.overrides["exec"] = lie
-        with pytest.raises(InternalError, match="makes no sense"):
-            await client.run("a", "true")
-        hub.machine.agent.overrides.clear()
-        assert (await client.run("a", "true")).result["exit_code"] == 0
-        assert len(await hub.events(AuditName.EXEC_FAILED)) == 1
-        assert (await client.call("audit.verify"))["events"] == len(await hub.events())
-
-
-async def test_a_guest_that_neither_takes_nor_refuses_a_command_is_not_waited_for_for_ever(
-    tmp_path: Path,
-) -> None:
-    async def ignore(channel: Channel) -> None:
-        await channel.wait_confirmed()
-
-    async with (
-        running_hub(tmp_path / "home", heartbeat_interval_s=0.05, silent_after_s=0.2) as hub,
-        hub.client() as client,
-    ):
-        await client.create(name="a")
-        hub.machine.agent.overrides["exec"] = ignore
-        with pytest.raises(LinkSilent, match="does not answer"):
-            await client.run("a", "true")
-        hub.machine.agent.overrides.clear()
-        # A command that was taken may run for as long as it likes.
-        waiting = await client.exec("a", "wait")
-        await asyncio.sleep(0.3)
-        assert waiting.is_live
-        assert (await client.run("a", "true")).result["exit_code"] == 0
-
-
-async def test_a_guest_that_sends_more_than_it_may_is_cut_off_and_takes_nobody_with_it(
-    tmp_path: Path,
-) -> None:
-    async def flood(channel: Channel) -> None:
-        channel.accept({})
-        stream = channel._connection.channels[channel.number]
-        stream.peer_window = 1 << 40  # it gives itself credit
-        await channel.write(1, bytes(8 * MIB))
-        await channel.wait_confirmed()
-
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        hostile = hub.machine
-        await client.create(name="b")
-        hostile.agent.overrides["exec"] = flood
-        with pytest.raises(CodedError, match="broke the protocol"):
-            await client.run("a", "true")
-        await hub.happened(AuditName.SANDBOX_FAILED)
-        assert (await client.run("b", "true")).result["exit_code"] == 0
