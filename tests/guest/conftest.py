@@ -11,10 +11,10 @@ from tests.support.agent_process import AgentProcess, control_group, running_age
 from tests.support.blocking_link import BlockingLink
 
 
-@pytest.fixture
-def agent(tmp_path: Path) -> Iterator[AgentProcess]:
-    """An agent that serves without `become`."""
-    with running_agent(tmp_path, "--is-somebody") as process:
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentProcess]:
+    """An agent that serves without `become`, one test after another; what runs there ends when the next's hub comes."""
+    with running_agent(tmp_path_factory.mktemp("agent"), "--is-somebody") as process:
         yield process
 
 

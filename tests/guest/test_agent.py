@@ -80,7 +80,8 @@ def test_what_the_agent_does_not_have_is_named_with_what_it_has(link: BlockingLi
         link.call("teleport")
 
 
-def test_poweroff_is_answered_and_then_done(agent: AgentProcess, link: BlockingLink) -> None:
+def test_poweroff_is_answered_and_then_done(nobody: tuple[AgentProcess, BlockingLink]) -> None:
+    agent, link = nobody
     assert link.call("poweroff") == {}
     with pytest.raises(ConnectionError):
         link.wait_until(lambda: False, "the end of the link")
