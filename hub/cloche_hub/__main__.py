@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import os
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from cloche_hub.errors import CodedError, HubError
 from cloche_wire.errors import ungrouped
 
 FAILED = 125
+_MOST_FILES = 1 << 16
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -87,13 +89,22 @@ def _serve(arguments: argparse.Namespace) -> int:
     async def run() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        # A hub in a terminal ends with it.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, stop.set)
         await run_hub(settings, ready=ready, stop=stop)
 
+    _allow_many_files()
     with ungrouped():
         asyncio.run(run())
     return 0
+
+
+def _allow_many_files() -> None:
+    """Lets the hub open as many files as the host allows: each machine and each client takes some."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -68,12 +69,14 @@ async def hub_program(*options: str) -> AsyncIterator[Program]:
             await process.communicate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_ends_the_hub_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
     async with hub_program() as hub:
         assert hub.news["pid"] == hub.process.pid
         assert hub.news["address"] == hub.news["addresses"][0] == f"unix://{tmp_path}/home/run/hub.sock"
         await (await open_socket(hub.news["address"])).close()
+        soft, hard = resource.prlimit(hub.process.pid, resource.RLIMIT_NOFILE)
+        assert soft == min(hard, 1 << 16)
         hub.process.send_signal(number)
         status, logged = await hub.ended()
     assert status == 0

@@ -60,6 +60,7 @@ class GuestLink:
 
         Raises:
             MachineFailed: the machine is gone.
+            LinkSilent: the machine itself does not answer.
             RemoteProtocolError: the guest broke the protocol.
             CodedError: what `fail` was told.
         """
@@ -67,7 +68,8 @@ class GuestLink:
         while breaks < MAX_BREAKS:
             await asyncio.sleep(pause_before_link(breaks))
             began = asyncio.get_running_loop().time()
-            reader, writer = await self._machine.open_link()
+            async with self._bounded(self._bounds.sync_s):
+                reader, writer = await self._machine.open_link()
             await self._serve_one_link(StreamTransport(reader, writer, leader=True, limits=GUEST_LIMITS))
             self._require_not_failed()
             lasted_s = asyncio.get_running_loop().time() - began

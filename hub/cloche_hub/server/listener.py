@@ -212,6 +212,9 @@ class Listener:
     async def _live(self, session: Session) -> None:
         try:
             await session.live()
+        except Exception:
+            # The edge of a session: a defect in it must not end the others.
+            _log.exception("session_defect", token=session.token.id)
         finally:
             # A new one of that name may have begun while this one ended.
             if self._sessions.get(session.session_id) is session:

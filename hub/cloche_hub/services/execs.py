@@ -1,7 +1,8 @@
 """Commands in sandboxes: recorded, then spliced from the client's channel to the guest's.
 
 Rules:
-- A command's start is durable in the audit before the guest hears of it, and its end before the client does.
+- A command's start is durable in the audit before the guest hears of it, and its result before the client does.
+- A failure is told at once and recorded right after: who waits for the machine that failed learns nothing by waiting.
 - Every start that was recorded has an end that is, whoever goes away and however full the disk.
 """
 

@@ -37,6 +37,7 @@ class Records:
         self._store = store
         self._waiting: deque[Change] = deque()
         self._turn = asyncio.Lock()
+        self._why = ""
 
     async def keep(self, change: Change) -> bool:
         """Writes a change, or keeps it for later; returns whether it is durable already. Raises nothing.
@@ -47,6 +48,8 @@ class Records:
             return True
         self._waiting.append(change)
         await self.catch_up()
+        if self._waiting:
+            _log.error("not_recorded_yet", reason=self._why, waiting=len(self._waiting))
         return not self._waiting
 
     async def catch_up(self) -> None:
@@ -63,7 +66,7 @@ class Records:
         try:
             await self._store.write(change)
         except (NoSpace, StoreFailed) as error:
-            _log.error("not_recorded_yet", reason=str(error), waiting=len(self._waiting) + 1)
+            self._why = str(error)
             return False
         except Exception:
             # A defect in the change itself: it will never go through, and must not keep those behind it.

@@ -187,6 +187,13 @@ async def test_a_command_that_was_taken_is_not_bound_to_end() -> None:
         assert channel.is_live
 
 
+async def test_a_machine_whose_port_cannot_be_opened_ends_the_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with linked(HASTY) as both:
+        monkeypatch.setattr(both.machine, "open_link", asyncio.Event().wait)
+        both.machine.agent.drop_link()
+        assert isinstance(await within(both.ended), LinkSilent)
+
+
 # The end.
 
 

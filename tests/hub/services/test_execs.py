@@ -79,7 +79,7 @@ async def test_a_command_that_cannot_be_started_fails_with_the_guests_words(tmp_
         await client.create(name="a")
         with pytest.raises(CommandNotStarted, match="nope: no such file"):
             await client.run("a", "nope")
-        (failed,) = await hub.events(AuditName.EXEC_FAILED)
+        failed = await hub.happened(AuditName.EXEC_FAILED)
         assert (failed.detail["code"], failed.detail["reason"]) == (
             "command_not_started",
             "nope: no such file or directory",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog.testing
 
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.errors import NoSpace, StoreFailed
@@ -65,6 +66,23 @@ async def test_catching_up_writes_what_waits_once(tmp_path: Path) -> None:
         await asyncio.gather(records.catch_up(), records.catch_up())
         await records.catch_up()
         assert await numbers(store) == [1]
+
+
+async def test_a_disk_that_stays_full_is_told_once_for_each_record_and_not_every_second(
+    tmp_path: Path,
+) -> None:
+    async with flaky_store(tmp_path) as store:
+        records = Records(store)
+        store.refuses = FULL
+        with structlog.testing.capture_logs() as logs:
+            await records.keep(note(1))
+            await records.keep(note(2))
+            for _ in range(5):
+                await records.catch_up()
+        assert [(line["reason"], line["waiting"]) for line in logs] == [
+            ("the disk is full", 1),
+            ("the disk is full", 2),
+        ]
 
 
 async def test_a_change_that_can_never_be_written_does_not_hold_up_those_behind_it(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -234,6 +236,35 @@ async def test_listing_shows_the_living_and_all_also_the_removed_newest_first(tm
             ("b", "removed"),
             ("a", "running"),
         ]
+
+
+async def test_what_is_removed_while_the_list_is_read_is_not_listed_as_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        made = await client.create(name="a")
+        stale, gate = asyncio.Event(), asyncio.Event()
+
+        def late(read: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+            async def reading(*args: Any, **options: Any) -> Any:
+                rows = await read(*args, **options)
+                stale.set()
+                await gate.wait()
+                return rows
+
+            return reading
+
+        monkeypatch.setattr(hub.store, "sandboxes", late(hub.store.sandboxes))
+        monkeypatch.setattr(hub.store, "find_sandbox", late(hub.store.find_sandbox))
+        listing, showing = (
+            client.open("sandbox.list", all=True),
+            client.open("sandbox.show", sandbox=made["id"]),
+        )
+        await within(stale.wait())
+        await client.call("sandbox.remove", sandbox="a")
+        gate.set()
+        assert [one["state"] for one in (await within(listing.result()))["sandboxes"]] == ["removed"]
+        assert (await within(showing.result()))["state"] == "removed"
 
 
 async def test_a_removed_sandbox_is_shown_by_its_id(tmp_path: Path) -> None:
