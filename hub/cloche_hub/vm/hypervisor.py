@@ -200,8 +200,9 @@ class QemuHypervisor:
 
     async def prune(self) -> int:
         """See ports.Hypervisor."""
+        # Not in a thread: a machine that is just being started must not look like a dead one's leavings.
         freed = sweep(self._machines_folder, owned=set(self._machines))
-        return freed + self._template_cache.prune()
+        return freed + await asyncio.to_thread(self._template_cache.prune)
 
 
 async def _watch(machine: QemuMachine) -> None:

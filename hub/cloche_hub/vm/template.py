@@ -172,15 +172,24 @@ class TemplateCache:
     @contextlib.contextmanager
     def draft(self) -> Iterator[Path]:
         """An empty folder to make a template in; gone at the end, unless it was published."""
-        path = self._root / f"{_DRAFT}{secrets.token_hex(8)}"
-        path.mkdir(mode=0o700)
-        lock = Lock.try_take(path / "lock")
-        assert lock is not None
+        path, lock = self._new_draft()
         with lock:
             try:
                 yield path
             finally:
                 shutil.rmtree(path, ignore_errors=True)
+
+    def _new_draft(self) -> tuple[Path, Lock]:
+        while True:
+            path = self._root / f"{_DRAFT}{secrets.token_hex(8)}"
+            path.mkdir(mode=0o700)
+            # Another hub that sweeps right now may take it for one whose maker is dead; then we make another.
+            with contextlib.suppress(FileNotFoundError):
+                lock = Lock.try_take(path / "lock")
+                if lock is not None and path.exists():
+                    return path, lock
+                if lock is not None:
+                    lock.close()
 
     def publish(self, draft: Path, shape: Shape) -> None:
         """Makes a finished draft, whose files are on the disk, the template of its shape."""

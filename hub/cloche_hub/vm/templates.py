@@ -177,7 +177,7 @@ class Templates:
         with await Lock.take(shop.cache.build_lock(shape.key()), while_waiting=waiting):
             if shop.cache.find(shape.key()) is not None:
                 return
-            shop.cache.make_room(shop.max_bytes)
+            await asyncio.to_thread(shop.cache.make_room, shop.max_bytes)
             with shop.hold_image(shape.image) as image:
                 await build_template(
                     shape,

@@ -138,6 +138,7 @@ async def test_what_never_happens_ends_at_its_bound(
     async with asyncio.timeout(BOUND_S), world.hypervisor(fault, bounds=bounds) as hypervisor:
         with pytest.raises((MachineFailed, BuildFailed), match=words):
             await hypervisor.start(spec())
+        assert all(template.machines == 0 for template in hypervisor._templates._loaded.values())
 
 
 async def test_bounds_are_longer_in_software_emulation(world: World) -> None:

@@ -21,7 +21,7 @@ from tests.support.fake_qemu import greet
 
 
 @contextlib.asynccontextmanager
-async def launch(world: World, *faults: str, answer_s: float = 10.0) -> AsyncIterator[Launch]:
+async def launch(world: World, *faults: str, answer_s: float = 60.0) -> AsyncIterator[Launch]:
     """Everything to start one, and nothing of it afterwards."""
     build = await world.host(*faults).qemu()
     shape = Shape(build, "x86_64", "tcg", IMAGE, FLAVOR)

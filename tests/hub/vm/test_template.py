@@ -95,6 +95,23 @@ def test_what_a_killed_maker_left_is_pruned_and_what_is_being_made_is_not(
     assert not left.exists()
 
 
+def test_a_draft_that_is_swept_before_it_could_be_locked_is_made_anew(
+    cache: TemplateCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, swept = Lock.try_take, []
+
+    def take(path: Path) -> Lock | None:
+        if path.name == "lock" and not swept:
+            swept.append(path)
+            cache.prune()
+        return real(path)
+
+    monkeypatch.setattr(Lock, "try_take", take)
+    with cache.draft() as draft:
+        assert draft.exists()
+        assert swept[0].parent != draft
+
+
 def test_a_template_in_use_is_not_pruned(cache: TemplateCache) -> None:
     stored = publish(cache)
     with Lock.share(cache.use_lock(stored.key)):

@@ -43,6 +43,8 @@ async def test_a_template_has_memory_devices_disk_and_console(world: World) -> N
     assert stored.state.read_bytes() == STATE
     assert stored.ram.stat().st_size == FLAVOR.memory_mib << 20
     assert stored.disk.read_bytes()[:4] == b"QFI\xfb"
+    # QEMU was let end by itself: killed, it would have lost the end of its disk.
+    assert stored.disk.read_bytes().endswith(b"flushed")
     assert stored.boot_log() == b"fake kernel booted\n"
     assert (world.processes(), world.left_overs(), open_descriptors()) == ([], [], before)
 

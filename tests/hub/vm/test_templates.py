@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shutil
 from collections.abc import AsyncIterator
 
@@ -29,10 +30,18 @@ async def test_a_template_is_loaded_once(world: World) -> None:
 async def test_a_template_that_was_deleted_meanwhile_is_made_again(world: World) -> None:
     async with templates(world) as ours:
         first = await ours.ready(IMAGE, FLAVOR, progress=world.note)
+        kept = ours.take(first)
+        assert kept is not None
         shutil.rmtree(first.stored.path)
         assert ours.take(first) is None
         second = await ours.ready(IMAGE, FLAVOR, progress=world.note)
         assert second is not first
+        # Its machine still needed it; now it is gone for good.
+        os.fstat(first.ram)
+        kept.close()
+        ours.give_back(first)
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(first.ram)
         lock = ours.take(second)
         assert lock is not None
         lock.close()
