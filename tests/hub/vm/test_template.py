@@ -98,7 +98,8 @@ def test_what_a_killed_maker_left_is_pruned_and_what_is_being_made_is_not(
 def test_a_draft_that_is_swept_before_it_could_be_locked_is_made_anew(
     cache: TemplateCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, swept = Lock.try_take, []
+    real = Lock.try_take
+    swept: list[Path] = []
 
     def take(path: Path) -> Lock | None:
         if path.name == "lock" and not swept:
