@@ -66,6 +66,18 @@ async def test_this_user_s_own_hub_not_running_says_how_to_start_it(
         await Link(find_address(), None, patience=QUICK).__aenter__()
 
 
+async def test_a_socket_in_a_folder_that_is_not_this_user_s_gets_no_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLOCHE_HOME", str(tmp_path))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run").symlink_to("elsewhere")
+    async with ScriptedHub(tmp_path / "run/hub.sock") as somebody:
+        with pytest.raises(Forbidden, match="no hub there is trusted"):
+            await Link(find_address(), TOKEN, patience=QUICK).__aenter__()
+        assert somebody.hellos == []
+
+
 async def test_nobody_at_a_port_is_told_at_once() -> None:
     with sockets.socket() as free:
         free.bind(("127.0.0.1", 0))

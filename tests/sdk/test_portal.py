@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -130,6 +131,35 @@ def test_an_interrupt_cleans_up_in_the_loop_before_it_goes_on(portal: Portal) ->
         portal.call(work)
     assert story == ["cleaned up"]
     assert portal.call(_value) == 7
+
+
+def test_an_interrupt_before_the_work_has_begun_does_not_wait_for_it(
+    portal: Portal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    held, asked = threading.Event(), threading.Semaphore(0)
+    soon = portal._soon
+
+    def tell(function: Callable[[], object]) -> None:
+        soon(function)
+        asked.release()
+
+    def interrupt() -> None:
+        asked.acquire(timeout=10)  # the work is asked for, and the loop is held up
+        signal.pthread_kill(main, signal.SIGINT)
+        asked.acquire(timeout=10)  # it is called off
+        held.set()
+
+    soon(lambda: held.wait(10))
+    monkeypatch.setattr(portal, "_soon", tell)
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        portal.call(_value)
+    interrupting.join(10)
+    assert time.monotonic() - began < 5, "it does not wait for work that never began"
 
 
 def _run(script: str) -> subprocess.CompletedProcess[str]:

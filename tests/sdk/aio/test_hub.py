@@ -10,8 +10,17 @@ import pytest
 
 from cloche.aio import Hub
 from cloche.background import Started
-from cloche.errors import BadRequest, Conflict, HubNotRunning, NotFound, ShuttingDown, Unauthenticated
+from cloche.errors import (
+    BadRequest,
+    Cancelled,
+    Conflict,
+    HubNotRunning,
+    NotFound,
+    ShuttingDown,
+    Unauthenticated,
+)
 from cloche.messages import Progress, Verified
+from cloche_wire.aio import Channel
 from tests.support.local_hub import LocalHub, local_hub
 from tests.support.scripted_hub import TOKEN, refuse
 
@@ -103,6 +112,24 @@ async def test_what_is_asked_of_creating_reaches_the_hub(client: Hub, hub: Local
         "build": False,
     }
     assert plain == {"recipe": "python", "flavor": "small", "env": {}, "labels": {}, "build": True}
+
+
+async def test_cancelling_the_creation_calls_it_off_at_the_hub(client: Hub, hub: LocalHub) -> None:
+    called_off = asyncio.Event()
+
+    async def create(channel: Channel) -> None:
+        channel.accept()
+        try:
+            await channel.read(0)
+        except Cancelled:
+            called_off.set()
+
+    hub.handlers["sandbox.create"] = create
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await client.create()
+    async with asyncio.timeout(5):
+        await called_off.wait()
 
 
 async def test_a_refused_creation_raises_what_the_hub_said(client: Hub) -> None:

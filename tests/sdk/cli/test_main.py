@@ -144,6 +144,18 @@ def test_a_reader_who_leaves_is_no_error() -> None:
         assert process.wait(30) == 141
 
 
+def test_a_reader_who_leaves_before_the_answer_is_no_error(home: Path) -> None:
+    (home / "hub.log").write_text("a line\n")
+    with subprocess.Popen(
+        [*CLOCHE, "hub", "logs"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 141
+
+
 def test_help_loads_nothing_it_does_not_need() -> None:
     script = (
         "import sys; from cloche.cli.main import run_command; run_command(['--version']); "
