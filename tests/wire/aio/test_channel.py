@@ -428,6 +428,26 @@ class TestMessages:
             result = await channel.result()
             assert sorted(result["seen"]) == sorted(list(range(6)) * 5)
 
+    async def test_a_message_that_comes_as_another_waits_for_credit_goes_behind_it(
+        self, links: Links
+    ) -> None:
+        guests = Guests()
+        async with joined(links, on_open=guests, limits=SMALL) as pair, asyncio.TaskGroup() as tasks:
+            await pair.link()
+            channel = pair.leader.open("chat")
+            served = await guests.next()
+            served.accept()
+            tasks.create_task(channel.send_message("x" * 3 * WINDOW))
+            await quiet()
+            reading = tasks.create_task(collect(served))
+            while not channel.credit(0):
+                await asyncio.sleep(0)
+            # There is credit now, and who waited for it has not run yet.
+            await channel.send_message("next")
+            channel.end(0)
+            assert await reading == ["x" * 3 * WINDOW, "next"]
+            served.close()
+
     async def test_a_cancelled_message_is_sent_whole_or_not_at_all(self, links: Links) -> None:
         guests = Guests()
         async with joined(links, on_open=guests, limits=SMALL) as pair, asyncio.TaskGroup() as tasks:
@@ -557,14 +577,20 @@ class TestMisuse:
             await pair.link()
             channel = pair.leader.open("exec")
             served = await guests.next()
-            early = tasks.create_task(channel.write(1, b"from the opener"))
             early_served = tasks.create_task(served.write(1, b"from the handler"))
             await quiet()
-            assert not early.done()
             assert not early_served.done()
             served.accept()
-            assert await served.read(1) == b"from the opener"
             assert await channel.read(1) == b"from the handler"
+            served.close()
+
+            channel = pair.leader.open("exec")
+            served = await guests.next()
+            early = tasks.create_task(channel.write(1, b"from the opener"))
+            await quiet()
+            assert not early.done()
+            served.accept()
+            assert await served.read(1) == b"from the opener"
             served.close()
 
     async def test_a_channel_of_a_former_session_does_not_touch_the_new_one_of_its_number(

@@ -99,11 +99,31 @@ def test_a_stream_that_ends_within_a_message_is_a_bad_request() -> None:
         all_of(messages_of([packed("hello")[:-1]]))
 
 
+def test_a_message_without_an_end_is_refused_at_the_limit() -> None:
+    given = 0
+
+    async def read() -> bytes:
+        nonlocal given
+        given += 1
+        # Arrays of arrays of short texts, each of them within its bound.
+        return b"\xdc\x00\x40" if given <= 2 else b"\xa9nine more"
+
+    with pytest.raises(BadRequest, match="limit of 1000"):
+        all_of(Messages(read, max_bytes=1000, max_items=64))
+    assert given < 110
+
+
+@pytest.mark.parametrize("header", [b"\xdd", b"\xdf"])
+def test_lists_and_maps_are_bounded_before_room_is_made_for_them(header: bytes) -> None:
+    # A million each, each in the one before.
+    data = (header + b"\x00\x10\x00\x00") * 100
+    with pytest.raises(BadRequest, match="exceeds max_"):
+        all_of(messages_of([data], max_bytes=4 << 20))
+
+
 @pytest.mark.parametrize(
     "data",
     [
-        b"\xdd\x00\x10\x00\x00" * 100,  # arrays of a million, each in the one before
-        b"\xdf\x00\x10\x00\x00" * 100,
         b"\xdb\x7f\xff\xff\xff",
         b"\xc6\x7f\xff\xff\xff",
         b"\xd6\xff\x00\x00\x00\x00",  # an extension: a time stamp

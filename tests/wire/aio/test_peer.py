@@ -102,6 +102,7 @@ class TestLinks:
             was_up = pair.leader.is_up
             await pair.cut()
             assert (was_up, pair.leader.is_up) == (True, False)
+            assert not pair.leader.connection.is_up
             assert pair.leader.greeting is not None
 
     @pytest.mark.usefixtures("small_messages")
@@ -540,6 +541,26 @@ class TestTheEndOfARun:
             pair.leader.fail(ShuttingDown("enough"))
             assert isinstance(await run.reason(), ShuttingDown)
 
+    async def test_what_has_arrived_as_this_side_gives_up_is_no_breach(self) -> None:
+        puppet, guests = Puppet(), Guests()
+        far = Connection(leader=False, software="f", limits=SMALL)
+        near = Connection(leader=True, software="l", session=SESSION, limits=SMALL)
+        async with Peer(near, on_open=guests) as peer, asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(outcome(peer.run(puppet)))
+            await quiet()
+            far.link_up()
+            far.feed(puppet.sent.pop())
+            number = far.open("exec", {})
+            puppet.arriving.put_nowait(far.data_to_send())
+            (await guests.next()).accept()
+            await quiet()
+            far.feed(puppet.sent.pop())
+            far.send(number, 1, b"more")
+            # The reader is woken for this before it can know that the session is over.
+            puppet.arriving.put_nowait(far.data_to_send())
+            peer.fail(Cancelled("enough"))
+            assert str(await running) == "enough"
+
     async def test_what_arrives_after_giving_up_is_no_breach(self, memory: Links) -> None:
         guests = Guests()
         async with joined(memory, on_open=guests, limits=SMALL) as pair, asyncio.TaskGroup() as tasks:
@@ -877,6 +898,18 @@ class TestLeaving:
             await peer.run(link.leader)
         with pytest.raises(LinkLost):
             await link.leader.receive()
+
+    async def test_nobody_waits_for_a_channel_that_only_the_connection_was_told_to_drop(
+        self, memory: Links
+    ) -> None:
+        async with joined(memory, on_open=_wait_for_ever, limits=SMALL) as pair:
+            await pair.link()
+            channel = pair.leader.open("job")
+            await quiet()
+            pair.leader.connection.reset(channel.number, Cancelled("behind its back"))
+            pair.leader.fail(LinkLost("over"))
+            with pytest.raises(LinkLost, match="over"):
+                await channel.result()
 
     async def test_giving_up_without_a_link_does_not_end_the_next(self, memory: Links) -> None:
         async with joined(memory, on_open=_answer, limits=SMALL) as pair:

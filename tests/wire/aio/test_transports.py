@@ -233,15 +233,16 @@ class TestByteStream:
         assert await follower.receive() == b"fresh"
         assert await leader.receive() == b"answer"
 
-    @pytest.mark.parametrize("missing", [1, 2, 40, 99])
+    @pytest.mark.parametrize("missing", [1, 2, 40, 9_999])
     async def test_filler_frees_a_follower_that_waits_for_the_rest_of_a_message(
         self, streams: tuple[Stream, Stream], missing: int
     ) -> None:
-        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        limits = Limits(max_message=10_000)
+        leader, again = (StreamTransport(*streams[0], leader=True, limits=limits) for _ in range(2))
+        follower = StreamTransport(*streams[1], leader=False, limits=limits)
         await in_step(leader, follower)
         # The hub was killed in the middle of a message: the rest of it never comes.
-        streams[0][1].write(Framing(leader=True, max_message=100).wrap(b"m" * 100)[: -1 - missing])
-        again = leader_on(streams[0])
+        streams[0][1].write(Framing(leader=True, max_message=10_000).wrap(b"m" * 10_000)[: -1 - missing])
 
         async def serve() -> None:
             # The filler is no message of ours; the sync is behind it.
@@ -251,7 +252,8 @@ class TestByteStream:
 
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(serve())
-            await again.sync(attempt_s=0.01, deadline_s=20)
+            # So few attempts that their markers alone would not complete it.
+            await again.sync(attempt_s=0.05, deadline_s=1)
         await again.send(b"works")
         assert await follower.receive() == b"works"
         await follower.send(b"both ways")
@@ -279,6 +281,29 @@ class TestByteStream:
         # The echoes of all markers reach the leader, which has been in step since the first.
         await follower.send(b"answer")
         assert await leader.receive() == b"answer"
+
+    async def test_a_sync_that_was_swallowed_by_half_a_message_is_found_there(
+        self, streams: tuple[Stream, Stream]
+    ) -> None:
+        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        await in_step(leader, follower)
+        streams[0][1].write(Framing(leader=True, max_message=100).wrap(b"m" * 100)[:20])
+        async with asyncio.TaskGroup() as tasks:
+            receiving = tasks.create_task(follower.receive())
+            syncing = tasks.create_task(leader_on(streams[0]).sync(attempt_s=10, deadline_s=20))
+            await quiet()
+            # The link is given up here, say for its silence; no further byte comes.
+            receiving.cancel()
+            await follower.synced()
+            await syncing
+
+    async def test_a_sync_is_not_satisfied_by_the_echo_of_the_one_before(
+        self, streams: tuple[Stream, Stream]
+    ) -> None:
+        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        await in_step(leader, follower)
+        with pytest.raises(LinkSilent):
+            await leader.sync(attempt_s=10, deadline_s=0.01)
 
     async def test_a_silent_follower_is_given_up_at_the_deadline(
         self, streams: tuple[Stream, Stream]
@@ -332,6 +357,18 @@ class TestByteStream:
             await follower.close()
             await follower.synced()
             await syncing
+
+    async def test_what_stands_behind_a_new_sync_belongs_to_the_next_link(
+        self, streams: tuple[Stream, Stream]
+    ) -> None:
+        leader, follower = leader_on(streams[0]), follower_on(streams[1])
+        await in_step(leader, follower)
+        again = Framing(leader=True, max_message=100)
+        streams[0][1].write(again.wrap(b"old") + again.sync(b"of the next sync") + again.wrap(b"new"))
+        with pytest.raises(LinkLost, match="began anew"):
+            await follower.receive()
+        await follower.synced()
+        assert await follower.receive() == b"new"
 
     async def test_two_syncs_in_one_breath_are_answered_by_the_second(
         self, streams: tuple[Stream, Stream]

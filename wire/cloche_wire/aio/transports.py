@@ -226,10 +226,11 @@ class StreamTransport:
 
     async def receive(self) -> bytes:
         """See `Transport`. For a follower a new sync ends the link; `synced` then begins the next."""
-        while not self._messages:
-            if self._reply:
-                raise LinkLost("the leader began anew")
+        while not self._messages and not self._reply:
             self._take(await self._read())
+        if self._reply:
+            # Any messages are the next link's.
+            raise LinkLost("the leader began anew")
         return self._messages.popleft()
 
     async def close(self) -> None:
@@ -252,10 +253,8 @@ class StreamTransport:
         self._reply = None
 
     def _take(self, data: bytes) -> None:
-        messages, reply = self._framing.feed(data)
-        if reply is not None:
-            self._messages.clear()
-            self._reply = reply
+        # Only called while no message and no reply waits, so that nothing is kept that a sync voids.
+        messages, self._reply = self._framing.feed(data)
         self._messages.extend(messages)
 
     async def _read(self) -> bytes:
