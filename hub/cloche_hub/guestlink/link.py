@@ -27,6 +27,7 @@ from cloche_hub.domain.identity import Identity
 from cloche_hub.errors import CodedError, LinkLost, LinkSilent
 from cloche_hub.guestlink.bounds import MAX_BREAKS, LinkBounds, pause_before_link
 from cloche_hub.ports import Machine
+from cloche_hub.services.fair import FairTransport
 from cloche_wire.aio import Channel, Peer, StreamTransport
 from cloche_wire.channels import State
 from cloche_wire.connection import Connection
@@ -135,7 +136,7 @@ class GuestLink:
         """Serves one link until it ends; raises only where no other may follow."""
         try:
             await self._sync(transport)
-            await self._peer.run(transport)
+            await self._peer.run(FairTransport(transport))
         except LinkSilent as error:
             _log.warning("guest_silent", sandbox=self._machine.machine_id, reason=error.message)
             self._peer.fail(self._silent())

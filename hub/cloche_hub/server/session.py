@@ -15,6 +15,7 @@ import structlog
 
 from cloche_hub.domain.tokens import Token
 from cloche_hub.errors import CodedError, LinkLost, LinkSilent, ShuttingDown
+from cloche_hub.services.fair import FairTransport
 from cloche_wire.aio import Peer, Transport
 from cloche_wire.errors import Undecodable, WireError
 
@@ -94,7 +95,7 @@ class Session:
 
     async def _run(self, transport: Transport, first: bytes) -> None:
         try:
-            await self._peer.run(transport, first=first)
+            await self._peer.run(FairTransport(transport), first=first)
         except WireError as error:
             _log.debug("client_link_ended", token=self.token.id, reason=str(error))
             if not _may_come_back(error):

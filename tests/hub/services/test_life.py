@@ -21,7 +21,9 @@ from cloche_hub.errors import (
     StoreFailed,
     WrongState,
 )
+from cloche_hub.services.life import _reason_of
 from cloche_wire.aio import Channel
+from cloche_wire.errors import RemoteProtocolError
 from cloche_wire.frames import Data, encode
 from cloche_wire.limits import Limits
 from tests.support.fake_hypervisor import FakeHypervisor, FakeMachine
@@ -135,6 +137,18 @@ async def test_a_machine_that_crashes_while_it_becomes_itself_is_the_reason_told
         assert (error.message, sandbox["end_reason"]) == (CRASHED, CRASHED)
 
 
+def test_of_all_that_went_wrong_the_machines_end_is_the_reason_told() -> None:
+    silent, crashed = LinkSilent("it does not answer"), MachineFailed(CRASHED)
+    inner = ExceptionGroup("inner", [silent, crashed])
+    assert _reason_of(ExceptionGroup("all", [silent, inner])) is crashed
+    assert _reason_of(ExceptionGroup("all", [silent])) is silent
+    told = _reason_of(RemoteProtocolError("DATA before hello"))
+    assert (type(told), told.message) == (
+        MachineFailed,
+        "its guest broke the protocol and was cut off: DATA before hello",
+    )
+
+
 # Machines that fail later.
 
 
@@ -236,7 +250,7 @@ async def test_removal_ends_what_runs_and_says_why(tmp_path: Path) -> None:
         await client.call("sandbox.remove", sandbox="a")
         with pytest.raises(Cancelled, match=r"sandbox a .* ends: removed by tok_"):
             await within(command.result())
-        assert (await hub.names())[-2:] == ["exec.failed", "sandbox.removed"]
+        assert set((await hub.names())[-2:]) == {"exec.failed", "sandbox.removed"}
 
 
 # Ports that fail.
