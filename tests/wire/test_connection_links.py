@@ -88,6 +88,15 @@ class TestLinks:
         solo.hears(hello(generation=1, resumes=True, channels=[[number, 1, [[0, 3, False]]]]))
         assert solo.says() == [Closed(number)]
 
+    def test_nothing_is_confirmed_to_a_peer_that_has_lost_the_state(self) -> None:
+        solo = Solo(leader=True)
+        number = solo.bring(State.CLOSED_BY_PEER, opened_here=True)
+        solo.connection.link_up()
+        solo.says()
+        solo.connection.confirm(number)
+        solo.hears(hello(generation=2))
+        assert solo.says() == []
+
 
 class TestHeartbeatAndFarewell:
     def test_a_ping_is_answered_with_its_token(self) -> None:

@@ -21,13 +21,7 @@ from typing import Any, ClassVar
 
 from cloche_wire import PROTOCOL_VERSION
 from cloche_wire.channels import State
-from cloche_wire.errors import (
-    CodedError,
-    LocalProtocolError,
-    RemoteProtocolError,
-    TooLarge,
-    error_from_code,
-)
+from cloche_wire.errors import CodedError, LocalProtocolError, RemoteProtocolError, TooLarge, error_from_code
 from cloche_wire.events import (
     Accepted,
     Acknowledged,
@@ -306,6 +300,9 @@ class Connection:
                 f"the peer ({frame.software[:80]}) speaks protocol {frame.protocol}, we {PROTOCOL_VERSION}"
             )
         self._session.meet(frame, events)
+        if not self._session.resumed:
+            # What waits since this link came up is about channels the peer knows no more.
+            self._outbox.clear()
         self._greeted = True
         # A follower answers only now that it knows whether both go on.
         self._hello_unsent = not self.leader
