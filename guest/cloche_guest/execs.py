@@ -13,6 +13,7 @@ Rules:
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -29,7 +30,7 @@ from cloche_guest.pipes import Input, Output
 from cloche_guest.trees import Tree, Trees
 from cloche_guest.users import Account, Accounts
 from cloche_wire.connection import Connection
-from cloche_wire.errors import BadRequest, InternalError, NoSpace
+from cloche_wire.errors import BadRequest, CommandNotStarted, InternalError, NoSpace
 
 MESSAGES, STDIN, STDOUT, STDERR = 0, 1, 1, 2
 """Numbers of the streams: messages and stdin towards the command, stdout and stderr towards the caller."""
@@ -292,6 +293,9 @@ class Execs:
 
     def __init__(self, around: Surroundings, *, default_user: str, most: int = MOST_EXECS) -> None:
         self._around, self._default_user, self._most = around, default_user, most
+        # Looked up before a template is saved, so that no clone's first command has to wait for it.
+        with contextlib.suppress(CommandNotStarted):
+            around.accounts.find(default_user)
         self._by_channel: dict[int, Exec] = {}
         self._by_pid: dict[int, Exec] = {}
 

@@ -60,6 +60,7 @@ _LINKS = {
     "/dev/stderr": "/proc/self/fd/2",
 }
 _FOLDERS = {"/run/lock": 0o1777}
+_OWN_FOLDER = "/run/cloche"
 
 
 def prepare(report: Callable[[str], None]) -> None:
@@ -72,6 +73,7 @@ def prepare(report: Callable[[str], None]) -> None:
     parts: dict[str, Callable[[], None]] = {
         "mounts and loopback": lambda: _in_child(_mount_missing, _bring_loopback_up),
         "links": _make_links,
+        "identity": lambda: identity.move_files("/", f"{_OWN_FOLDER}/etc"),
         "limits": _set_limits,
     }
     for name, part in parts.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cloche_guest.identity import entropy_argument, files_of, write_files
+from cloche_guest.identity import entropy_argument, files_of, move_files, write_files
 from cloche_guest.messages import Identity
 
 WHO = Identity(
@@ -35,6 +35,18 @@ def test_writing_replaces_what_the_template_had(tmp_path: Path) -> None:
     write_files(WHO, str(tmp_path))
     assert (tmp_path / "etc/hostname").read_text() == "quiet-otter\n"
     assert {path.name for path in (tmp_path / "etc").iterdir()} == {"hostname", "machine-id", "hosts"}
+
+
+def test_moved_files_lie_in_memory_and_are_written_there(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/hosts").write_text("127.0.0.1 localhost\n")
+    for _ in range(2):
+        move_files(str(tmp_path), str(tmp_path / "memory"))
+    assert (tmp_path / "etc/hosts").read_text() == "127.0.0.1 localhost\n"
+    write_files(WHO, str(tmp_path))
+    assert (tmp_path / "etc/hostname").readlink() == tmp_path / "memory/hostname"
+    assert (tmp_path / "memory/hostname").read_text() == "quiet-otter\n"
+    assert (tmp_path / "etc/hosts").read_text() == (tmp_path / "memory/hosts").read_text()
 
 
 def test_entropy_is_handed_over_with_its_bits_and_its_bytes_counted() -> None:
