@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,21 @@ async def test_a_key_with_a_password_is_an_error_and_nobody_is_asked_for_it(tmp_
     files = tls_files(tmp_path, "-passout", "pass:secret")
     with pytest.raises(SettingsError, match=r"cannot use tls_cert .*cert\.pem with its tls_key"):
         await start_with(tmp_path / "home", files)
+
+
+async def test_the_password_of_a_key_is_never_asked_of_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passwords: list[object] = []
+
+    def load(_context: object, _cert: object, _key: object, password: Callable[[], str]) -> None:
+        passwords.append(password())
+        raise OSError("bad password read")
+
+    monkeypatch.setattr("ssl.SSLContext.load_cert_chain", load)
+    with pytest.raises(SettingsError, match="bad password read"):
+        await start_with(tmp_path / "home", {"tls_cert": "/c.pem", "tls_key": "/k.pem"})
+    assert passwords == [""]
 
 
 async def test_a_certificate_that_is_missing_or_none_is_an_error(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ class FlakyStore(Store):
         super().__init__(store._database, store.audit)
         self.refuses: NoSpace | StoreFailed | None = None
         """What each write fails with."""
-        self.on_write: Callable[[], None] = lambda: None
+        self.on_write: Callable[[], object] = lambda: None
         """Called before each write."""
         self.gate = asyncio.Event()
         """Writes go on while it is set."""

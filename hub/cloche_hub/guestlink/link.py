@@ -37,8 +37,8 @@ from cloche_wire.limits import Limits
 
 _log = structlog.get_logger(__name__)
 
-GUEST_LIMITS = Limits(max_channels=1024, max_frame=256 << 10, max_message=512 << 10)
-"""Commands at once in one machine, and what a guest may cost the hub: it needs no large frames."""
+GUEST_LIMITS = Limits(max_channels=16, max_frame=256 << 10, max_message=512 << 10)
+"""The guest opens next to nothing and needs no large frames: what it may cost the hub is kept small."""
 
 
 class GuestLink:

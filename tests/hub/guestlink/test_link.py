@@ -212,7 +212,8 @@ async def test_failing_ends_calls_under_way_and_every_later_one_with_the_same_re
 
 
 async def test_failing_cuts_short_a_wait_for_a_greeting() -> None:
-    async with linked(silent=True) as both, asyncio.TaskGroup() as tasks:
+    for_ever = replace(PATIENT, sync_s=3600)
+    async with linked(for_ever, silent=True) as both, asyncio.TaskGroup() as tasks:
         greeting = tasks.create_task(_error_of(both.link))
         await until(lambda: both.link._waits)
         both.link.fail(MachineFailed("it burnt down"))

@@ -109,7 +109,8 @@ async def test_another_token_cannot_take_up_a_session(tmp_path: Path) -> None:
 
 
 async def test_a_new_link_of_a_session_replaces_the_one_before_it(tmp_path: Path) -> None:
-    async with running_hub(tmp_path / "home") as hub:
+    # Also where there is room for no other link.
+    async with running_hub(tmp_path / "home", max_connections=1) as hub:
         first, second, third = [await open_socket(hub.address) for _ in range(3)]
         for socket in (first, second, third):
             # All at once: the last one wins, and none is left waiting.

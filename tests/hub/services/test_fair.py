@@ -72,14 +72,14 @@ async def test_it_sends_and_closes_as_the_link_it_wraps(monkeypatch: pytest.Monk
 async def test_a_guest_that_floods_the_hub_leaves_others_their_time(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         await client.create(name="bad")
-        bad = hub.machine.agent
+        bad = hub.machine
         await client.create(name="good")
         sent = 0
 
         async def flood() -> None:
             nonlocal sent
             while True:
-                await bad.babble(FLOOD)
+                await bad.agent.babble(FLOOD)
                 sent += 1
 
         async with asyncio.TaskGroup() as tasks:
@@ -89,6 +89,7 @@ async def test_a_guest_that_floods_the_hub_leaves_others_their_time(tmp_path: Pa
             # Without rests it is hundreds: everything that fits the socket, in each turn of the loop.
             assert sent < 50
             flooding.cancel()
+        bad.crash()
 
 
 async def test_a_client_that_floods_the_hub_leaves_others_their_time(tmp_path: Path) -> None:

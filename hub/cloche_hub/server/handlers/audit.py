@@ -32,11 +32,10 @@ async def tail(services: Services, token: Token, channel: Channel) -> None:
 
 
 async def _send_past(services: Services, channel: Channel, *, limit: int, sandbox: str | None) -> int:
-    """Sends the newest events; returns the number after which those that come are to be told."""
-    # Read before the tail, so that what comes between the two is told once and not missed.
-    seen = services.audit.head.seq
+    """Sends the newest events; returns the number of the last, after which those that come are to be told."""
+    seen = 0
     for event in await services.audit.tail(limit=limit, sandbox=sandbox):
-        seen = max(seen, event.seq)
+        seen = event.seq
         await channel.send_message(audit_message(event))
     return seen
 
