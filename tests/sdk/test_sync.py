@@ -71,10 +71,11 @@ def test_both_say_the_same_of_themselves(asynchronous: type, blocking: type) -> 
 
 
 def test_help_shows_signatures_as_they_are_for_blocking_callers() -> None:
-    text = pydoc.plain(pydoc.render_doc(Sandbox))
-    assert "run(self, cmd: 'str | Sequence[str]', *, input:" in text
-    assert "create(recipe: 'str' = 'python', flavor: 'str' = 'small'" in text
-    assert "-> 'Process'" in text
+    # Newer Pythons break long signatures and print annotations without quotes.
+    text = "".join(pydoc.plain(pydoc.render_doc(Sandbox)).replace("'", "").replace("|", "").split())
+    assert "run(self,cmd:strSequence[str],*,input:" in text
+    assert "create(recipe:str=python,flavor:str=small,*,name:" in text
+    assert "->Process" in text
     assert "Pending" not in text
     assert "async" not in text
 
