@@ -13,6 +13,7 @@ import os
 import resource
 import signal
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -35,16 +36,23 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Exception as error:
-        # The edge of the program: the log has the whole story, everybody else one line.
-        structlog.get_logger(__name__).exception("hub_defect")
-        return _give_up(arguments, f"a defect in the hub ({type(error).__name__}); its log has the cause")
+        # The edge of the program: a hub's log has the whole story, everybody else one line.
+        if arguments.command is _serve:
+            structlog.get_logger(__name__).exception("hub_defect")
+            return _give_up(arguments, f"a defect in the hub ({type(error).__name__}); its log has the cause")
+        if os.environ.get("CLOCHE_DEBUG"):
+            traceback.print_exception(error)
+        return _give_up(arguments, f"a defect: {type(error).__name__}: {error}; CLOCHE_DEBUG=1 shows where")
     return status
 
 
 def _give_up(arguments: argparse.Namespace, why: str) -> int:
     _tell_parent(getattr(arguments, "ready_fd", None), {"error": why})
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"cloche hub: {why}\n")
+        # What a person asked for directly is answered under the name they know.
+        name = "cloche hub" if arguments.command is _serve else "cloche"
+        line = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in why)
+        sys.stderr.write(f"{name}: {line}\n")
     return FAILED
 
 
@@ -125,7 +133,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(json.dumps({"events": verified.events, "head": verified.head}) + "\n")
     else:
-        sys.stdout.write(f"The chain holds: {verified.events} events, head {verified.head}\n")
+        sys.stdout.write(f"the chain holds: {verified.events} events, head {verified.head}\n")
     return 0
 
 

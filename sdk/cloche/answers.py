@@ -72,6 +72,13 @@ class Answer:
             raise self._odd(f"has a {key} with an element of another type")
         return mapping
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts."""
+        elements: list[str] = self.of_type(key, list)
+        if not all(isinstance(element, str) for element in elements):
+            raise self._odd(f"has {key} with an element that is no text")
+        return tuple(elements)
+
     def each(self, key: str, parse: Callable[[Any], T]) -> list[T]:
         """The elements of a list, parsed."""
         return [parse(element) for element in self.of_type(key, list)]

@@ -49,8 +49,8 @@ class SandboxInfo:
     """Digest of the image it runs from; None until it is known."""
     flavor: str
     labels: Mapping[str, str]
-    env: Mapping[str, str]
-    """What every command in it starts with."""
+    env_names: Sequence[str]
+    """Names of the variables every command in it starts with; their values stay on the hub."""
     state: str
     """creating, running, removing, removed or failed."""
     accelerator: str | None
@@ -76,7 +76,7 @@ class SandboxInfo:
             image=read.optional("image", read.text),
             flavor=read.text("flavor"),
             labels=read.mapping("labels", str),
-            env=read.mapping("env", str),
+            env_names=read.texts("env_names"),
             state=read.text("state"),
             accelerator=read.optional("accelerator", read.text),
             created_at=read.moment("created_at"),

@@ -165,7 +165,7 @@ def test_a_chain_that_holds_is_said_to_hold(tmp_path: Path, capfd: pytest.Captur
     head = asyncio.run(some_audit(tmp_path / "home"))
     database = str(tmp_path / "home" / "hub.db")
     assert program.main(["verify", database]) == 0
-    assert capfd.readouterr().out == f"The chain holds: 3 events, head {head}\n"
+    assert capfd.readouterr().out == f"the chain holds: 3 events, head {head}\n"
     assert program.main(["verify", "--json", database]) == 0
     assert json.loads(capfd.readouterr().out) == {"events": 3, "head": head}
 
@@ -181,7 +181,37 @@ def test_what_cannot_be_verified_is_one_line_and_status_125(
 
     monkeypatch.setattr("cloche_hub.store.offline.verify_file", broken)
     assert program.main(["verify", str(tmp_path / "hub.db")]) == 125
-    assert capfd.readouterr().err == "cloche hub: event 2: its content is not what was recorded\n"
+    assert capfd.readouterr().err == "cloche: event 2: its content is not what was recorded\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("", "cloche: . is not a regular file; give a hub's database or an export\n"),
+        ("/", "cloche: / is not a regular file; give a hub's database or an export\n"),
+        ("/dev/null", "cloche: /dev/null is not a regular file; give a hub's database or an export\n"),
+        ("/etc/passwd", "cloche: /etc/passwd is neither a hub's database nor an export\n"),
+        ("/no\nwhere", "cloche: cannot read /no\\nwhere: No such file or directory\n"),
+    ],
+)
+def test_a_file_that_is_no_chain_is_refused_in_one_line(
+    file: str, said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert program.main(["verify", "--", file]) == 125
+    assert capfd.readouterr() == ("", said)
+
+
+def test_without_a_hub_a_defect_shows_where_only_when_asked(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cloche_hub.store.offline.verify_file", lambda _: 1 / 0)
+    assert program.main(["verify", "x"]) == 125
+    assert capfd.readouterr().err == (
+        "cloche: a defect: ZeroDivisionError: division by zero; CLOCHE_DEBUG=1 shows where\n"
+    )
+    monkeypatch.setenv("CLOCHE_DEBUG", "1")
+    program.main(["verify", "x"])
+    assert "Traceback" in capfd.readouterr().err
 
 
 def test_a_command_is_needed_and_help_lists_them(capfd: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
 SANDBOX: dict[str, Any] = {
     "id": "sb_1", "name": "box", "owner": "root", "recipe": "python", "image": "ab", "flavor": "small",
-    "labels": {"team": "blue"}, "env": {"A": "1"}, "state": "running", "accelerator": "tcg", "created_at": THEN,
+    "labels": {"team": "blue"}, "env_names": ["A"], "state": "running", "accelerator": "tcg", "created_at": THEN,
     "lease_s": 3600.0, "expires_at": THEN, "ended_at": None, "end_reason": None, "timings": {"clone": 0.09},
 }  # fmt: skip
 IMAGE = {

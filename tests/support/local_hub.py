@@ -43,6 +43,7 @@ class LocalHub(ScriptedHub):
     def __init__(self, socket: Path, *, token: str = TOKEN) -> None:
         super().__init__(socket, token=token)
         self.sandboxes: dict[str, dict[str, Any]] = {}
+        self.environs: dict[str, dict[str, str]] = {}
         self.images: list[dict[str, Any]] = []
         self.events: list[dict[str, Any]] = []
         self.stopped = asyncio.Event()
@@ -108,7 +109,7 @@ class LocalHub(ScriptedHub):
             "image": "ab" * 32,
             "flavor": params["flavor"],
             "labels": params["labels"],
-            "env": params["env"],
+            "env_names": sorted(params["env"]),
             "state": "running",
             "accelerator": "tcg",
             "created_at": THEN,
@@ -119,6 +120,7 @@ class LocalHub(ScriptedHub):
             "timings": {"clone": 0.09},
         }
         self.sandboxes[sandbox["id"]] = sandbox
+        self.environs[sandbox["id"]] = params["env"]
         await self.note("sandbox.created", sandbox["id"], {"name": name})
         channel.close(sandbox)
 
@@ -143,7 +145,7 @@ class LocalHub(ScriptedHub):
     async def _exec(self, channel: Channel) -> None:
         params = channel.params
         sandbox = self._find(params["sandbox"])
-        environ = {"PATH": os.environ["PATH"], **sandbox["env"], **params.get("env", {})}
+        environ = {"PATH": os.environ["PATH"], **self.environs[sandbox["id"]], **params.get("env", {})}
         stdin = asyncio.subprocess.PIPE if params.get("stdin") else asyncio.subprocess.DEVNULL
         try:
             process = await asyncio.create_subprocess_exec(

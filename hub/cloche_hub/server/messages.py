@@ -20,7 +20,8 @@ def sandbox_message(sandbox: Sandbox) -> dict[str, Any]:
         "image": sandbox.image,
         "flavor": sandbox.flavor,
         "labels": dict(sandbox.labels),
-        "env": dict(sandbox.env),
+        # SAFETY: values may be secrets, and whoever lists sandboxes needs none of them.
+        "env_names": sorted(sandbox.env),
         "state": str(sandbox.state),
         "accelerator": sandbox.accelerator,
         "created_at": to_text(sandbox.created_at),

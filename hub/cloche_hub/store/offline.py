@@ -8,6 +8,7 @@ Rule: nothing is written, not even beside the file, except that SQLite itself re
 from __future__ import annotations
 
 import sqlite3
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -45,6 +46,7 @@ def verify_file(path: Path, *, noted: Iterable[Head] = ()) -> Verified:
         StoreFailed: the file cannot be read, or is neither.
     """
     noted = tuple(noted)
+    _check_regular(path)
     undisturbed = not _log_of(path).exists()
     try:
         return _verify(path, noted)
@@ -66,6 +68,7 @@ def export_file(path: Path, out: TextIO) -> Verified:
         AuditBroken: names the first bad event and why; the export ends before it, and has no head.
         StoreFailed: the file cannot be read.
     """
+    _check_regular(path)
     verifier = Verifier()
     end = None
     for item in _items(path):
@@ -94,6 +97,20 @@ def _verify(path: Path, noted: Iterable[Head]) -> Verified:
     return verifier.finish(end)
 
 
+def _check_regular(path: Path) -> None:
+    # SAFETY: a pipe or a device could keep whoever reads it waiting for ever.
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise StoreFailed(f"cannot read {path}: {error.strerror}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise StoreFailed(f"{path} is not a regular file; give a hub's database or an export")
+
+
+def _neither(path: Path) -> StoreFailed:
+    return StoreFailed(f"{path} is neither a hub's database nor an export")
+
+
 def _items(path: Path) -> Iterator[AuditEvent | Head]:
     try:
         with path.open("rb") as file:
@@ -102,13 +119,16 @@ def _items(path: Path) -> Iterator[AuditEvent | Head]:
     except OSError as error:
         raise StoreFailed(f"cannot read {path}: {error.strerror}") from None
     except sqlite3.Error as error:
-        raise told(error) from None
+        raise _neither(path) if "no such table" in str(error) else told(error) from None
 
 
 def _lines(path: Path) -> Iterator[AuditEvent | Head]:
     last = 0
     with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
         while line := lines.readline(MAX_LINE):
+            # Whatever was changed in an export, its lines are objects; text that is none was never one.
+            if last == 0 and not line.startswith("{"):
+                raise _neither(path)
             try:
                 item = line_to_item(line.removesuffix("\n"))
             except ValueError as error:

@@ -220,8 +220,7 @@ def _details(info: SandboxInfo) -> str:
         ("lease", span(info.lease_s)),
         ("expires", age(info.expires_at) if info.ended_at is None else "-"),
         ("labels", _assignments(info.labels) or "-"),
-        # Values may be secrets, and a terminal is read over shoulders; --json has them.
-        ("env", ", ".join(sorted(info.env)) or "-"),
+        ("env", ", ".join(info.env_names) or "-"),
         ("timings", ", ".join(f"{step} {seconds:.3f} s" for step, seconds in info.timings.items()) or "-"),
     ]
     return properties(pairs)

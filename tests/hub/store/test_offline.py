@@ -186,7 +186,8 @@ def test_a_hub_that_starts_while_a_closed_database_is_read_is_no_break(
     ("content", "kind", "said"),
     [
         (b"", AuditBroken, "the file ends without the head"),
-        (b"hello\n", AuditBroken, "event 1: its line cannot be read"),
+        (b"hello\n", StoreFailed, "is neither a hub's database nor an export"),
+        (b"{}\n", AuditBroken, "event 1: its line cannot be read"),
         (b"SQLite format 3\0" + b"x" * 5000, StoreFailed, "is damaged"),
     ],
 )
@@ -201,7 +202,7 @@ def test_a_file_that_is_something_else_is_refused(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreFailed, match=f"cannot read {tmp_path}/nothing: No such file"):
         verify_file(tmp_path / "nothing")
-    with pytest.raises(StoreFailed, match="Is a directory"):
+    with pytest.raises(StoreFailed, match="is not a regular file"):
         export_file(tmp_path, io.StringIO())
 
 
@@ -209,7 +210,7 @@ def test_another_programs_database_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "other.db")
     connection.execute("CREATE TABLE x (y)")
     connection.close()
-    with pytest.raises(StoreFailed, match="no such table: audit_head"):
+    with pytest.raises(StoreFailed, match="is neither a hub's database nor an export"):
         verify_file(tmp_path / "other.db")
 
 

@@ -44,10 +44,10 @@ async def test_create_passes_on_everything_it_is_told(
     assert ran.status == 0
     created = json.loads(ran.out)
     assert created["id"] == "sb_0001"
-    assert {key: created[key] for key in ("recipe", "flavor", "env", "labels", "lease_s")} == {
+    assert {key: created[key] for key in ("recipe", "flavor", "env_names", "labels", "lease_s")} == {
         "recipe": "minimal",
         "flavor": "large",
-        "env": {"A": "1", "FROM_HERE": "yes"},
+        "env_names": ["A", "FROM_HERE"],
         "labels": {"team": "blue", "x": ""},
         "lease_s": 5400.0,
     }
@@ -90,7 +90,9 @@ async def test_show_has_everything_but_secrets(cloche: Cloche, hub: LocalHub) ->
     for text in ("sb_0001", "running", "team=blue", "KEY", "clone 0.090 s", "1 h"):
         assert text in ran.out
     assert "secret" not in ran.out
-    assert json.loads((await cloche("show", "sb_0001", "--json")).out)["env"] == {"KEY": "secret"}
+    assert json.loads((await cloche("show", "sb_0001", "--json")).out)["env_names"] == ["KEY"]
+    for command in (("show", "box", "--json"), ("ls", "--json"), ("rm", "box", "--json")):
+        assert "secret" not in (await cloche(*command)).out
 
 
 async def test_show_of_what_failed_says_why(cloche: Cloche, hub: LocalHub) -> None:
