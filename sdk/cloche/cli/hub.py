@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import select
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
     from cloche.aio import Hub
     from cloche.cli.session import Interrupts
 
-_LOOK_AGAIN_S = 0.2
+_LOOK_AGAIN_S = 0.05
 _STOP_S = 120.0
 _TAIL = 1 << 20
 
@@ -103,9 +107,10 @@ def stop(json: options.JsonOption = False) -> int:
 
     async def work(hub: Hub, _interrupts: Interrupts) -> None:
         pid = (await hub.status()).pid
-        await hub.stop()
-        await hub.close()
-        await _wait_gone(hub.address)
+        with _watched(pid) as process:
+            await hub.stop()
+            await hub.close()
+            await _wait_gone(hub.address, process)
         if json:
             show_json({"pid": pid})
         else:
@@ -120,24 +125,48 @@ def stop(json: options.JsonOption = False) -> int:
         return 0
 
 
-async def _wait_gone(address: str) -> None:
-    """Waits until nobody answers there any more."""
-    import asyncio
+@contextlib.contextmanager
+def _watched(pid: int) -> Iterator[int | None]:
+    """A handle that can be read once the hub's process has ended; None if that is not a process here."""
+    process = None
+    # A hub elsewhere may have the number of somebody else's process here.
+    with contextlib.suppress(OSError):
+        if b"cloche_hub" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            process = os.pidfd_open(pid)
+    try:
+        yield process
+    finally:
+        if process is not None:
+            os.close(process)
 
-    from cloche.aio import Hub
+
+async def _wait_gone(address: str, process: int | None) -> None:
+    """Waits until nobody answers there any more, and the process has ended if it is one of this host."""
+    import asyncio
 
     try:
         async with asyncio.timeout(_STOP_S):
-            while True:
-                try:
-                    await (await Hub.connect(address, reconnect_s=0)).close()
-                except HubNotRunning:
-                    return
-                except CodedError:
-                    pass  # it is on its way out
+            # A socket's end and a process's end tell nobody: looking again is all there is.
+            while await _answers(address) or not _has_ended(process):  # noqa: ASYNC110 - as above
                 await asyncio.sleep(_LOOK_AGAIN_S)
     except TimeoutError:
         raise TimedOut(f"the hub is still there after {_STOP_S:g} s; see: cloche hub logs") from None
+
+
+async def _answers(address: str) -> bool:
+    from cloche.aio import Hub
+
+    try:
+        await (await Hub.connect(address, reconnect_s=0)).close()
+    except HubNotRunning:
+        return False
+    except CodedError:
+        return True  # it is on its way out
+    return True
+
+
+def _has_ended(process: int | None) -> bool:
+    return process is None or bool(select.select([process], [], [], 0)[0])
 
 
 def status(json: options.JsonOption = False) -> int:

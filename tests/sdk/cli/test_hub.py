@@ -82,7 +82,8 @@ async def test_in_the_background_it_is_started_with_what_it_is_told(
     cloche: Cloche, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = str(Path(__file__).resolve().parents[3])
-    script = "import sys; sys.argv[1:] = ['serve', *sys.argv[-2:]]; from tests.support.local_hub import main; main()"
+    # The name of the hub's package is what `stop` knows its process by.
+    script = "import sys; cloche_hub = 1; sys.argv[1:] = ['serve', *sys.argv[-2:]]; from tests.support.local_hub import main; main()"
     asked: list[tuple[str, ...]] = []
 
     def command(*words: str) -> list[str]:
@@ -94,10 +95,15 @@ async def test_in_the_background_it_is_started_with_what_it_is_told(
     ran = await cloche("hub", "--background", "--listen", "127.0.0.1:1", "--json")
     try:
         told = json.loads(ran.out)
+        assert Path(f"/proc/{told['pid']}").exists()
         assert told == {"pid": told["pid"], "address": f"unix://{home}/run/hub.sock", "started": True}
         assert asked == [("serve", "--listen=127.0.0.1:1")]
     finally:
         assert (await cloche("hub", "stop")).status == 0
+    state = Path(f"/proc/{told['pid']}/stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z", (
+        "its process has ended"
+    )
 
 
 async def test_a_hub_that_cannot_start_is_told_in_its_own_words(
