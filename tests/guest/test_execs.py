@@ -189,8 +189,9 @@ def test_waiting_for_a_slow_reader_costs_the_agent_nothing(agent: AgentProcess, 
     link.wait_until(lambda: len(stalled.stdout) == 1 << 10, "the whole window")
     wait_gone_or_zombie(stalled.pid)
     before = agent.processor_s()
-    assert link.run("sleep", "0.3").exit_code == 0
-    assert agent.processor_s() - before < 0.1
+    # Longer than the agent waits for what a command left behind: what the command itself wrote is not given up.
+    assert link.run("sleep", "1.2").exit_code == 0
+    assert agent.processor_s() - before < 0.2
     stalled.read_on()
     assert len(stalled.wait().stdout) == 30_000
 
@@ -220,7 +221,7 @@ def test_a_process_left_behind_that_floods_does_not_hold_up_the_result(link: Blo
 def test_a_process_left_behind_can_go_on_writing(link: BlockingLink, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     os.mkfifo(mark)
-    script = f"(read go <{mark}; head -c 300000 /dev/zero; echo survived >{mark}) & echo started"
+    script = f"(read go <{mark}; head -c 300000 /dev/zero && echo survived >{mark}) & echo started"
     assert link.run("sh", "-c", script).stdout == b"started\n"
     mark.write_text("go\n")
     assert mark.read_text() == "survived\n"

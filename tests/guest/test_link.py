@@ -145,6 +145,8 @@ def test_what_was_half_written_before_a_sync_is_dropped_and_sent_again_whole(tal
     talk.hub.link_down()
     talk.wire.written.clear()
     talk.wire.room = 1 << 20
+    talk.send(talk.hub_framing.sync(bytes(NONCE_SIZE)))
+    assert talk.wire.written[4:].startswith(b"cloche-sync!")
     talk.greet()
     assert talk.hub_heard[-1] == Received(number, 1, b"0123456789")
     assert talk.connection.is_up
@@ -165,6 +167,16 @@ def test_a_link_that_was_cut_resumes_without_loss_or_repetition(talk: Talk) -> N
         arrived = b"".join(event.data for event in talk.hub_heard if isinstance(event, Received))
         talk.hub.consume(number, 1, 10)
     assert arrived == b"0" * 10 + b"1" * 10 + b"2" * 10 + b"3" * 10
+
+
+def test_half_a_message_does_not_stand_in_the_way_of_the_next_hub(talk: Talk) -> None:
+    talk.hub.open("exec", {"argv": ["x" * 100]})
+    talk.send(talk.hub_says()[:50])
+    talk.hub.link_down()
+    talk.wire.receiver.gone()
+    # The port has told that the far end went, so the first sync is enough.
+    talk.greet()
+    assert [event.kind for event in talk.heard if isinstance(event, Opened)] == ["exec"]
 
 
 def test_nothing_is_written_while_the_far_end_is_away(talk: Talk) -> None:

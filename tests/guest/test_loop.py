@@ -67,6 +67,7 @@ def test_a_handler_forgotten_in_the_same_turn_is_not_called(watched: Watched) ->
     os.write(other_writer, b"x")
     watched.loop.turn()
     assert len(calls) == 1
+    assert watched.errors == []
     os.close(other_reader)
     os.close(other_writer)
 

@@ -255,6 +255,9 @@ def test_input_is_written_and_acknowledged_as_it_is_taken(pipe: tuple[int, int])
     while piece := read_some(bench, pipe[0]):
         taken += len(piece)
     assert taken == 300_000
+    bench.exchange()
+    # Acknowledgements are gathered until they are worth a frame: a quarter of the window.
+    assert bench.far.credit(bench.channel, 1) >= (1 << 20) - 300_000 + (1 << 18)
     assert bench.errors == []
 
 
