@@ -85,6 +85,8 @@ def _serve(arguments: argparse.Namespace) -> int:
     from cloche_hub.log import configure_logging
     from cloche_hub.settings import load_settings
 
+    # SAFETY: whatever the hub makes is for its own eyes unless it says otherwise, whoever started it with which umask.
+    os.umask(0o077)
     given = {name: getattr(arguments, name) for name in ("listen", "tls_cert", "tls_key")}
     settings = load_settings(**{name: value for name, value in given.items() if value is not None})
     configure_logging(level=settings.log_level, form=settings.log_format)

@@ -87,4 +87,5 @@ class FileLock:
 def _open(path: Path) -> int:
     if path.is_dir():
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    # For reading: machines inherit locks, and need not be able to write into them.
+    return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)

@@ -59,6 +59,8 @@ _STOP_GRACE_S = 5.0
 _KEPT_BOOT_LOG = 64 << 10
 # Beyond the grace a machine has to stop: by then its hypervisor is stuck, and nobody else may wait for it.
 _STUCK_S = 30.0
+# From the loss of a machine's port until its hypervisor knows how it ended.
+_EXIT_KNOWN_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ class Lives:
             try:
                 async with asyncio.TaskGroup() as tasks:
                     tasks.create_task(_raise_exit(machine))
-                    tasks.create_task(guest.run())
+                    tasks.create_task(_keep_link(guest, machine))
                     await self._awaken(held, guest, image)
                     await self._record_start(held, guest, machine, actor)
             except BaseException as error:
@@ -276,6 +278,17 @@ def _inserting(sandbox: Sandbox, actor: str, detail: dict[str, Json]) -> Callabl
 
 async def _either(*ones: asyncio.Future[Any]) -> None:
     await asyncio.wait(ones, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def _keep_link(guest: Guest, machine: Machine) -> None:
+    """Keeps the link up until it can be no more. Where the machine is gone, how it ended says more than that."""
+    try:
+        await guest.run()
+    except MachineFailed:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_EXIT_KNOWN_S):
+                await _raise_exit(machine)
+        raise
 
 
 async def _raise_exit(machine: Machine) -> None:

@@ -15,12 +15,14 @@ import os
 import re
 import shutil
 import socket
+import stat
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cloche_hub.errors import BadRequest, Conflict
+from cloche_hub.errors import BadRequest, Conflict, MachineFailed
 from cloche_hub.vm.locks import Lock
+from cloche_hub.vm.process import is_process
 
 _RECORD = "machine.json"
 _BACKLOG = 16
@@ -64,7 +66,8 @@ class MachineFolder:
             if folder.is_live():
                 raise Conflict(f"a machine {machine_id} runs already")
             folder.remove()
-        folder.path.mkdir(mode=0o700, parents=True)
+        _make_private(parent)
+        folder.path.mkdir(mode=0o700)
         lock = Lock.try_take(folder._lock_path)
         assert lock is not None
         return folder, lock
@@ -91,7 +94,9 @@ class MachineFolder:
         if lock is None:
             return True
         lock.close()
-        return False
+        # SAFETY: a machine that has broken out of QEMU can give up the locks it has inherited, but not its process.
+        record = self.read_record()
+        return record is not None and is_process(record.pid, record.start_ticks)
 
     def remove(self) -> int:
         """Deletes it with all in it; returns the bytes freed. Idempotent."""
@@ -166,7 +171,24 @@ def machine_folders(parent: Path) -> list[MachineFolder]:
     """Every machine's folder, by name."""
     try:
         with os.scandir(parent) as entries:
-            paths = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+            # SAFETY: what lies in a folder decides which process is ended: nobody else may have made it or write in it.
+            paths = [Path(entry.path) for entry in entries if _is_private(entry.stat(follow_symlinks=False))]
     except FileNotFoundError:
         return []
     return [MachineFolder(path) for path in sorted(paths)]
+
+
+def _is_private(status: os.stat_result) -> bool:
+    """Whether it is a folder of ours in which nobody else may write."""
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+
+
+def _make_private(parent: Path) -> None:
+    """Makes the folder of all machines, for our eyes only whatever the umask.
+
+    Raises:
+        MachineFailed: it is somebody else's.
+    """
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_private(parent.stat(follow_symlinks=False)):
+        raise MachineFailed(f"{parent} can be written by others; remove it, or run: chmod 700 {parent}")

@@ -50,7 +50,8 @@ class Lock:
 
     @classmethod
     def _take(cls, path: Path, operation: int) -> Self:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        # SAFETY: for reading: machines inherit locks, and one that has broken out of QEMU must not fill the disk by them.
+        flags = os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(path, flags, 0o600)
         try:
             fcntl.flock(descriptor, operation)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -69,11 +68,14 @@ class Process:
         Raises:
             MachineFailed: the program can not be started.
         """
+        if shutil.which(argv[0]) is None:
+            # Those who start it in turn would say so only on its pipe.
+            raise MachineFailed(f"cannot start {argv[0]}: No such file or directory")
         reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             # SAFETY: every word of argv is made by `argv` from our own values; there is no shell.
             child = subprocess.Popen(
-                [*_as_user(run_as), *argv],
+                [*_within_limits(largest_file), *_as_user(run_as), *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=writing,
                 stderr=writing,
@@ -88,7 +90,6 @@ class Process:
             os.close(writing)
         # It is waited for through its pidfd; to Popen it must look as if that had been done.
         child.returncode = 0
-        _limit(child.pid, largest_file)
         return cls(child.pid, reading)
 
     @property
@@ -176,18 +177,31 @@ def _as_user(run_as: RunAs | None) -> list[str]:
     ]
 
 
-def _limit(pid: int, largest_file: int | None) -> None:
-    # It may have died already; then its end tells why.
-    with contextlib.suppress(ProcessLookupError, PermissionError, FileNotFoundError):
-        # A core dump would write the guest's memory to the host's disk.
-        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
-        if largest_file is not None:
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (largest_file, largest_file))
-        # When memory runs out, machines go before the hub.
-        Path(f"/proc/{pid}/oom_score_adj").write_text("500")
+def _within_limits(largest_file: int | None) -> list[str]:
+    """The words that set a program's limits before it has run its first instruction.
+
+    From outside, after the start, is too late: a process that has given up root may not be limited any more by a root
+    without all its capabilities, as in a container.
+    """
+    prlimit, choom = shutil.which("prlimit"), shutil.which("choom")
+    if prlimit is None or choom is None:
+        raise MachineFailed("prlimit or choom is missing, so machines can not be limited; install util-linux")
+    # A core dump would write the guest's memory to the host's disk.
+    size = [] if largest_file is None else [f"--fsize={largest_file}:{largest_file}"]
+    # When memory runs out, machines go before the hub.
+    return [prlimit, "--core=0:0", *size, "--", choom, "-n", "500", "--"]
 
 
 # What /proc says of any process
+
+
+def is_process(pid: int, born: int) -> bool:
+    """Whether a process with this number still runs and is the one that started at `born` ticks."""
+    try:
+        stat = _stat(pid)
+    except ProcessLookupError:
+        return False
+    return stat[0] not in ("Z", "X") and int(stat[19]) == born
 
 
 def start_ticks(pid: int) -> int:

@@ -1,8 +1,9 @@
 """Machines that outlived the hub that started them: finding, ending, tidying up after them.
 
 A machine's folder is locked by the machine itself, so a locked folder is a live machine and an unlocked one is not.
-SAFETY: what is signalled is a pidfd whose process was born when the machine was, or whose environment, which its hub
-has written, names this very folder: never a process that has merely got the same number.
+SAFETY: what is signalled is a pidfd whose process was born when the machine was, as a record says that only we can have
+written (`machine_folders` passes over folders of others), or whose environment, which its hub has written, names this
+very folder: never a process that has merely got the same number.
 """
 
 from __future__ import annotations

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from cloche_hub.errors import BadRequest, Conflict
+from cloche_hub.errors import BadRequest, Conflict, MachineFailed
 from cloche_hub.vm.folder import MachineFolder, Record, machine_folders
+from cloche_hub.vm.process import start_ticks
 
 RECORD = Record("sb_1", 42, 4711, "tcg", "1" * 32, "small", "2026-01-01T00:00:00+00:00")
 
@@ -88,3 +90,43 @@ def test_removing_it_frees_its_disk_and_twice_is_once(tmp_path: Path) -> None:
 
 def test_a_folder_of_machines_that_is_not_there_has_none(tmp_path: Path) -> None:
     assert machine_folders(tmp_path / "machines") == []
+
+
+def test_a_folder_that_others_may_write_in_is_nobody_s_machine(tmp_path: Path) -> None:
+    planted = tmp_path / "sb_planted"
+    planted.mkdir()
+    planted.chmod(0o777)
+    (tmp_path / "sb_link").symlink_to(tmp_path)
+    folder, lock = MachineFolder.create(tmp_path, "sb_ours")
+    lock.close()
+    assert [one.path for one in machine_folders(tmp_path)] == [folder.path]
+
+
+def test_machines_are_refused_a_place_that_others_may_write_in(tmp_path: Path) -> None:
+    parent = tmp_path / "machines"
+    parent.mkdir()
+    parent.chmod(0o777)
+    with pytest.raises(MachineFailed, match="chmod 700"):
+        MachineFolder.create(parent, "sb_one")
+
+
+def test_the_place_of_machines_is_ours_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        folder, lock = MachineFolder.create(tmp_path / "machines", "sb_one")
+    finally:
+        os.umask(before)
+    lock.close()
+    assert [path.stat().st_mode & 0o777 for path in (folder.path, folder.path.parent)] == [0o700, 0o700]
+
+
+def test_a_machine_that_has_given_up_its_lock_still_lives_while_its_process_does(tmp_path: Path) -> None:
+    folder, lock = MachineFolder.create(tmp_path, "sb_one")
+    lock.close()
+    assert not folder.is_live()
+    folder.write_record(
+        Record("sb_one", os.getpid(), start_ticks(os.getpid()), "tcg", "image", "small", "now")
+    )
+    assert folder.is_live()
+    folder.write_record(Record("sb_one", os.getpid(), 1, "tcg", "image", "small", "now"))
+    assert not folder.is_live()

@@ -92,17 +92,18 @@ async def test_waiting_for_its_end_is_bounded() -> None:
     process.close()
 
 
-async def test_it_has_a_session_of_its_own_no_core_dumps_and_the_first_call_on_the_memory_killer() -> None:
-    process = _spawn("sleep", "60", largest_file=1 << 20)
-    try:
-        assert os.getsid(process.pid) == process.pid
-        limits = Path(f"/proc/{process.pid}/limits").read_text()
-        assert "Max core file size        0                    0" in limits
-        assert "Max file size             1048576              1048576" in limits
-        assert Path(f"/proc/{process.pid}/oom_score_adj").read_text() == "500\n"
-    finally:
-        process.kill()
-        await _end(process)
+async def test_from_its_first_instruction_it_has_a_session_limits_and_the_first_call_on_the_memory_killer() -> (
+    None
+):
+    script = """
+import os, resource
+from pathlib import Path
+print(os.getsid(0) == os.getpid(), resource.getrlimit(resource.RLIMIT_CORE), resource.getrlimit(resource.RLIMIT_FSIZE))
+print(Path("/proc/self/oom_score_adj").read_text())
+"""
+    process = _spawn(sys.executable, "-c", script, largest_file=1 << 20)
+    assert await _end(process) == 0
+    assert process.words().split("\n")[:2] == ["True (0, 0) (1048576, 1048576)", "500"]
 
 
 async def test_it_inherits_the_descriptors_it_is_given_and_no_other() -> None:

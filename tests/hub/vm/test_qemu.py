@@ -26,15 +26,15 @@ async def launch(world: World, *faults: str, answer_s: float = 60.0) -> AsyncIte
     build = await world.host(*faults).qemu()
     shape = Shape(build, "x86_64", "tcg", IMAGE, FLAVOR)
     folder, lock = MachineFolder.create(world.home / "machines", "sb_one")
-    with lock:
-        number = lock.fileno()
+    with lock, folder.disk.open("w+b") as disk:
+        number = disk.fileno()
         disks = (Disk(number, "qcow2"),)
         invocation = shape.invocation("sb_one", ram=number, kernel=number, initrd=None, disks=disks)
         yield Launch(
             program=build.program,
             invocation=invocation,
             folder=folder,
-            inherit=[number],
+            inherit=[lock.fileno()],
             run_as=None,
             largest_file=1 << 30,
             image=IMAGE,
