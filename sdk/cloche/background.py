@@ -69,19 +69,24 @@ async def start_hub(*, timeout_s: float = _READY_S, command: Sequence[str] | Non
 
     Raises:
         Unsupported: no hub is installed here.
-        HubNotRunning: it did not come up; the message says why.
+        HubNotRunning: it did not come up, or its home cannot be used; the message says why.
         TimedOut: it did not say anything in time.
     """
     program = list(command) if command is not None else hub_command("serve")
     places = locations()
-    places.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
+        places.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         async with asyncio.timeout(timeout_s), _only_one(places):
             if await _listens(places.socket):
                 return Started(f"unix://{places.socket}", None)
             return await _spawn(program, places)
     except TimeoutError:
+        # A TimeoutError is an OSError, too.
         raise TimedOut(f"the hub did not start within {timeout_s:g} s; see its log: {places.log}") from None
+    except OSError as error:
+        raise HubNotRunning(
+            f"cannot use {places.home} as the hub's home ({error.strerror}); set CLOCHE_HOME to another folder"
+        ) from None
 
 
 def hub_environment(places: Locations, environ: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -114,7 +114,7 @@ def _read_token(path: Path, uid: int) -> str | None:
     # the path, and a link is not followed.
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise Forbidden(

@@ -115,6 +115,15 @@ async def test_a_program_there_is_not_is_told_by_its_log(home: Path) -> None:
         await start_hub(command=["/nonexistent"])
 
 
+@pytest.mark.parametrize("home", ["/proc/x", "/etc/passwd"])
+async def test_a_home_that_cannot_be_used_is_named(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLOCHE_HOME", home)
+    with pytest.raises(
+        HubNotRunning, match=rf"^cannot use {home} as the hub's home \([^\[]*\); set CLOCHE_HOME"
+    ):
+        await start_hub(command=["/nonexistent"])
+
+
 async def test_home_and_log_are_this_user_s_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLOCHE_HOME", str(tmp_path / "a/b"))
     with pytest.raises(HubNotRunning):

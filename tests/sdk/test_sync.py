@@ -164,7 +164,7 @@ async def test_without_a_block_what_was_opened_is_closed_by_hand(hub: LocalHub) 
 
 def test_without_a_hub_nothing_is_left_running(home: Path) -> None:
     with pytest.raises(HubNotRunning):
-        Sandbox.create()
+        Sandbox.create(start=False)
     with pytest.raises(HubNotRunning):
         Hub.connect()
     assert [thread.name for thread in threading.enumerate() if thread.name == "cloche"] == []

@@ -50,19 +50,21 @@ class Sandbox:
         on_progress: Callable[[Progress], None] | None = None,
         address: str | None = None,
         token: str | None = None,
+        start: bool = True,
     ) -> Pending[Sandbox]:
         """A new sandbox with a connection of its own, which ends with it.
 
         Args:
             recipe, flavor, name, env, labels, lease_s, build, on_progress: as `Hub.create` has them.
             address, token: as `Hub.connect` has them.
+            start: whether to start this user's own hub in the background if that is the one meant and it does not run.
         """
 
         async def coming() -> Sandbox:
             from cloche.aio.hub import Hub
 
             async with AsyncExitStack() as stack:
-                hub = await stack.enter_async_context(Hub.connect(address, token))
+                hub = await stack.enter_async_context(Hub.connect(address, token, start=start))
                 sandbox = await hub.create(
                     recipe,
                     flavor,

@@ -7,6 +7,7 @@ import os
 import select
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ import typer
 from cloche.cli import options
 from cloche.cli.handover import hand_over
 from cloche.cli.output import age, clean, properties, say, show, show_json
-from cloche.errors import CodedError, HubNotRunning, NotFound, TimedOut
+from cloche.errors import BadRequest, CodedError, HubNotRunning, NotFound, TimedOut
 
 if TYPE_CHECKING:
     from cloche.aio import Hub
@@ -79,6 +80,11 @@ def hub(
 def _start(arguments: list[str], *, json: bool) -> int:
     from cloche.background import hub_command, start_hub
     from cloche.cli.session import connect, run_async
+    from cloche.config import find_address
+
+    place = find_address()
+    if not place.own:
+        raise BadRequest(f"CLOCHE_HUB points at {place.text}; unset it to start a hub of your own")
 
     async def work(_interrupts: Interrupts) -> None:
         started = await start_hub(command=hub_command(*arguments))
@@ -107,7 +113,8 @@ def stop(json: options.JsonOption = False) -> int:
 
     async def work(hub: Hub, _interrupts: Interrupts) -> None:
         pid = (await hub.status()).pid
-        with _watched(pid) as process:
+        # Only behind a Unix socket is its process one of this host.
+        with _watched(pid if hub.address.startswith("unix://") else None) as process:
             await hub.stop()
             await hub.close()
             await _wait_gone(hub.address, process)
@@ -126,12 +133,12 @@ def stop(json: options.JsonOption = False) -> int:
 
 
 @contextlib.contextmanager
-def _watched(pid: int) -> Iterator[int | None]:
+def _watched(pid: int | None) -> Iterator[int | None]:
     """A handle that can be read once the hub's process has ended; None if that is not a process here."""
     process = None
     # A hub elsewhere may have the number of somebody else's process here.
     with contextlib.suppress(OSError):
-        if b"cloche_hub" in Path(f"/proc/{pid}/cmdline").read_bytes():
+        if pid is not None and b"cloche_hub" in Path(f"/proc/{pid}/cmdline").read_bytes():
             process = os.pidfd_open(pid)
     try:
         yield process
@@ -180,7 +187,8 @@ def status(json: options.JsonOption = False) -> int:
     from cloche.cli.session import with_hub
 
     async def work(hub: Hub, _interrupts: Interrupts) -> None:
-        now = await hub.status()
+        # Where it was reached from here; the hub itself knows its own socket only.
+        now = replace(await hub.status(), address=hub.address)
         if json:
             show_json(now)
             return
@@ -226,6 +234,6 @@ def logs(
                     show(clean(line.rstrip("\n")))
                 else:
                     time.sleep(_LOOK_AGAIN_S)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise NotFound(f"there is no log yet at {path}; a hub in the background writes it") from None
     return 0

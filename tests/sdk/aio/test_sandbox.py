@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
 from cloche.aio import Hub, Sandbox
+from cloche.background import Started
 from cloche.errors import (
     CommandFailed,
     CommandNotStarted,
@@ -17,7 +20,7 @@ from cloche.errors import (
     TooLarge,
     WrongState,
 )
-from tests.support.local_hub import LocalHub
+from tests.support.local_hub import LocalHub, local_hub
 from tests.support.scripted_hub import refuse
 
 
@@ -175,4 +178,18 @@ async def test_its_own_connection_can_be_closed_and_the_sandbox_stays(hub: Local
 
 async def test_without_a_hub_there_is_no_sandbox(home: object) -> None:
     with pytest.raises(HubNotRunning):
-        await Sandbox.create()
+        await Sandbox.create(start=False)
+
+
+async def test_without_a_hub_this_user_s_own_is_started_for_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncExitStack() as stack:
+
+        async def start() -> Started:
+            running = await stack.enter_async_context(local_hub(home))
+            return Started(running.address, 1)
+
+        monkeypatch.setattr("cloche.background.start_hub", start)
+        async with Sandbox.create() as sandbox:
+            assert (await sandbox.run("echo hi")).stdout == "hi\n"

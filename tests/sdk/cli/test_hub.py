@@ -14,6 +14,7 @@ from cloche.cli import hub as hub_commands
 from cloche.cli import session
 from tests.sdk.cli.conftest import Cloche, start
 from tests.support.local_hub import LocalHub
+from tests.support.scripted_hub import TOKEN
 
 
 async def test_in_the_foreground_the_process_becomes_the_hub(
@@ -38,6 +39,27 @@ async def test_status_is_for_people_and_programs(cloche: Cloche, hub: LocalHub) 
     status = json.loads((await cloche("hub", "status", "--json")).out)
     assert (status["address"], status["accelerator"], status["machines"]) == (hub.address, "tcg", 0)
     assert status["pid"] > 0
+
+
+async def test_status_tells_the_address_it_was_reached_at(
+    cloche: Cloche, hub: LocalHub, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "door").symlink_to(hub.address.removeprefix("unix://"))
+    monkeypatch.setenv("CLOCHE_HUB", f"unix://{home}/door")
+    monkeypatch.setenv("CLOCHE_TOKEN", TOKEN)
+    assert f"address      unix://{home}/door\n" in (await cloche("hub", "status")).out
+    assert json.loads((await cloche("hub", "status", "--json")).out)["address"] == f"unix://{home}/door"
+
+
+async def test_with_a_hub_elsewhere_in_mind_none_is_started_here(
+    cloche: Cloche, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLOCHE_HUB", "ws://127.0.0.1:9")
+    assert await cloche("hub", "--background") == (
+        125,
+        "",
+        "cloche: CLOCHE_HUB points at ws://127.0.0.1:9; unset it to start a hub of your own\n",
+    )
 
 
 async def test_status_without_a_hub_fails_and_starts_none(cloche: Cloche, home: Path) -> None:
