@@ -37,7 +37,7 @@ async def test_a_created_sandbox_runs_and_its_answer_says_all_there_is_to_say(tm
             "small",
         )
         assert (made["image"], made["accelerator"], made["lease_s"]) == ("python-digest", "tcg", 60)
-        assert (made["labels"], made["env"]) == ({"team": "x"}, {"KEY": "secret"})
+        assert (made["labels"], made["env_names"]) == ({"team": "x"}, ["KEY"])
         assert set(made["timings"]) == {"image", "template", "clone", "link", "identity"}
         assert await client.call("sandbox.show", sandbox="a") == made
 
