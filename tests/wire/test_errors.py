@@ -17,6 +17,7 @@ from cloche_wire.errors import (
     Undecodable,
     WireError,
     error_from_code,
+    ungrouped,
 )
 
 
@@ -67,3 +68,17 @@ def test_a_violation_is_not_an_error_that_travels() -> None:
     for cls in (LocalProtocolError, RemoteProtocolError, Undecodable):
         assert issubclass(cls, WireError)
         assert not issubclass(cls, CodedError)
+
+
+def test_of_a_groups_errors_the_first_plain_one_comes_out() -> None:
+    inner = ExceptionGroup("inner", [NotFound("first"), LinkLost("second")])
+    with pytest.raises(NotFound, match="first") as raised, ungrouped():
+        raise BaseExceptionGroup("outer", [inner, KeyboardInterrupt()])
+    assert raised.value.__cause__ is None
+
+
+def test_an_error_that_is_no_group_passes_and_so_does_none() -> None:
+    with pytest.raises(NotFound), ungrouped():
+        raise NotFound("plain")
+    with ungrouped():
+        pass
