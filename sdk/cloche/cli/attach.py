@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from cloche.aio import Output, Process
-from cloche.cli.failures import PipeClosed
+from cloche.cli.failures import PipeClosed, unwritable
 from cloche.cli.session import Interrupts
 from cloche.errors import WrongState
 from cloche.messages import Completed, ExitStatus
@@ -98,6 +98,8 @@ def _write_all(descriptor: int, piece: bytes) -> None:
             view = view[os.write(descriptor, view) :]
     except BrokenPipeError:
         raise PipeClosed from None
+    except OSError as error:
+        raise unwritable(error) from None
 
 
 class _Worker:

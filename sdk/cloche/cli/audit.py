@@ -11,7 +11,7 @@ import typer
 from cloche.cli import options
 from cloche.cli.complete import complete_sandboxes
 from cloche.cli.handover import hand_over
-from cloche.cli.output import clean, show, show_json
+from cloche.cli.output import clean_line, show, show_json
 from cloche.messages import as_json
 
 if TYPE_CHECKING:
@@ -98,6 +98,6 @@ def _line(event: AuditEvent) -> str:
     when = event.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
     detail = json_.dumps(as_json(event.detail), ensure_ascii=False) if event.detail else ""
     about = event.sandbox or "-"
-    return clean(
+    return clean_line(
         f"{event.seq:>6}  {when}  {event.event:<19}  {event.actor:<16}  {about:<15}  {detail}".rstrip()
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cloche.cli.failures import status_of
-from cloche.cli.output import show_json
+from cloche.cli.output import say, show_json
 
 if TYPE_CHECKING:
     from cloche.aio import Sandbox
@@ -16,8 +16,18 @@ if TYPE_CHECKING:
 
 
 def wants_stdin(asked: bool | None) -> bool:
-    """Whether standard input is passed on: as asked, else unless it is a terminal."""
-    return not os.isatty(0) if asked is None else asked
+    """Whether standard input is passed on: as asked, else unless it is the terminal of another job.
+
+    Reading a terminal in the background of a shell would stop this program.
+    """
+    return not _is_terminal_of_another_job() if asked is None else asked
+
+
+def _is_terminal_of_another_job() -> bool:
+    try:
+        return os.isatty(0) and os.tcgetpgrp(0) != os.getpgrp()
+    except OSError:
+        return False  # a terminal that is not the one our jobs are kept by
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,10 @@ class Command:
         )
         async with opening as process:
             if not json:
-                return status_of(await attach(process, interrupts, stdin=self.stdin))
+                ended = await attach(process, interrupts, stdin=self.stdin)
+                if ended.timed_out and self.timeout_s is not None:
+                    say(f"ended after its timeout of {self.timeout_s:g} s")
+                return status_of(ended)
             completed = await collect(process, interrupts, stdin=self.stdin)
         show_json(
             {

@@ -39,7 +39,7 @@ def exec_(
     \b
     Examples:
       cloche exec box -- ls -l /
-      cloche exec box --user root -- apt-get install -y jq
+      cloche exec box --user root -- id -un
       cloche exec box -- python3 - < program.py
       tar c src | cloche exec box -- tar x
     """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cloche.errors import CodedError, CommandNotStarted
 from cloche.messages import Completed, ExitStatus
 from cloche.signals import signal_number
@@ -23,6 +25,17 @@ SIGPIPE = 13
 
 class PipeClosed(Exception):
     """Whoever read our output wants no more of it, which is no error."""
+
+
+def told(error: OSError) -> str:
+    """What the operating system refused, in one sentence without its numbers."""
+    why = error.strerror or str(error)
+    return why if error.filename is None else f"cannot use {os.fsdecode(error.filename)}: {why}"
+
+
+def unwritable(error: OSError) -> OSError:
+    """The error of an output that cannot be written, saying so."""
+    return OSError(error.errno, f"cannot write the output: {error.strerror}")
 
 
 def status_of(ended: ExitStatus | Completed) -> int:

@@ -9,7 +9,7 @@ import typer
 
 from cloche.cli import options
 from cloche.cli.complete import complete_recipes
-from cloche.cli.output import age, clean, show, show_json, size, table
+from cloche.cli.output import age, clean_line, show, show_json, show_table, size
 from cloche.errors import BadRequest, NotFound
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def build(
         if json:
             show_json(image)
         else:
-            show(f"{clean(image.recipe)}  {image.digest[:_SHORT]}  {size(image.size_bytes)}")
+            show(f"{clean_line(image.recipe)}  {image.digest[:_SHORT]}  {size(image.size_bytes)}")
 
     return with_hub(work)
 
@@ -81,7 +81,8 @@ def ls(json: options.JsonOption = False) -> int:
             (image.recipe, image.digest[:_SHORT], image.arch, size(image.size_bytes), age(image.built_at))
             for image in images
         ]
-        show(table(("RECIPE", "DIGEST", "ARCH", "SIZE", "BUILT"), rows))
+        headings = ("RECIPE", "DIGEST", "ARCH", "SIZE", "BUILT")
+        show_table(headings, rows, if_empty="no images; to build one: cloche image build python")
 
     return with_hub(work)
 

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from cloche.cli import audit, completion, disk, doctor, execute, hub, image, run, sandboxes
-from cloche.cli.failures import BY_SIGNAL, FAILED, SIGPIPE, PipeClosed, status_for
+from cloche.cli.failures import BY_SIGNAL, FAILED, SIGPIPE, PipeClosed, status_for, told, unwritable
 from cloche.cli.output import clean
 from cloche.errors import CodedError
 from cloche.version import VERSION
@@ -83,7 +83,12 @@ def main() -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         status = BY_SIGNAL + SIGPIPE
-    if status == BY_SIGNAL + SIGPIPE:
+    except OSError as error:
+        # Said already, unless it is this very flush that finds out.
+        if status != FAILED:
+            _fail(told(unwritable(error)), error)
+        status = FAILED
+    if status in (FAILED, BY_SIGNAL + SIGPIPE):
         # The interpreter flushes once more at its end, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(status)
@@ -104,7 +109,7 @@ def run_command(argv: list[str]) -> int:
         _fail(error.message, error)
         return status_for(error)
     except OSError as error:
-        _fail(str(error), error)
+        _fail(told(error), error)
         return FAILED
     except Exception as error:
         # The edge of the program: what nobody foresaw is our defect, and still no traceback for a user.
@@ -142,7 +147,9 @@ def _fail(line: str, error: BaseException) -> None:
 
         traceback.print_exception(error)
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"cloche: {clean(line)}\n")
+        # Some errors quote a log. What is quoted must not look like a line of ours.
+        first, *quoted = clean(line).split("\n")
+        sys.stderr.write("\n  ".join([f"cloche: {first}", *quoted]) + "\n")
         sys.stderr.flush()
 
 

@@ -130,7 +130,7 @@ StdinOption = Annotated[
     typer.Option(
         "--stdin/--no-stdin",
         "-i/-n",
-        help="Pass standard input on; by default whenever it is not a terminal.",
+        help="Pass standard input on, as is the default; at a terminal, Ctrl-D ends it.",
         show_default=False,
     ),
 ]

@@ -2,7 +2,8 @@
 
 Rules:
 - Text that came from a sandbox or from another user is cleaned before a terminal sees it: a guest must not be able to
-  paint over what Cloche says.
+  paint over what Cloche says. Where an answer has a line for each thing, line ends and tabs in it are escaped, too: a
+  guest must not be able to add a line either.
 - Colours only where standard output is a terminal and NO_COLOR is not set.
 """
 
@@ -15,17 +16,17 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from cloche.cli.failures import PipeClosed
+from cloche.cli.failures import PipeClosed, unwritable
 from cloche.messages import as_json
 
 _COLOURS = {"running": "32", "creating": "33", "removing": "33", "failed": "31"}
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_SPANS = ((60, "min"), (3600, "h"), (86400, "d"))
+_MINUTE = 60
 
 
 def say(line: str) -> None:
     """Says something in passing, on stderr."""
-    _write(sys.stderr, f"cloche: {clean(line)}\n")
+    _write(sys.stderr, f"cloche: {clean_line(line)}\n")
 
 
 def show(text: str) -> None:
@@ -51,7 +52,7 @@ def show_json(value: Any, *, one_line: bool = False) -> None:
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Rows below headings, in columns as wide as they need."""
-    cells = [list(headings), *[[clean(cell) for cell in row] for row in rows]]
+    cells = [list(headings), *[[clean_line(cell) for cell in row] for row in rows]]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -64,19 +65,31 @@ def properties(pairs: Iterable[tuple[str, str]]) -> str:
     """Names and values, one a line."""
     pairs = list(pairs)
     width = max(len(name) for name, _ in pairs)
-    return "\n".join(f"{bold(name.ljust(width))}  {clean(value)}" for name, value in pairs)
+    return "\n".join(f"{bold(name.ljust(width))}  {clean_line(value)}" for name, value in pairs)
+
+
+def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, if_empty: str) -> None:
+    """Writes a table; a person at a terminal who would see an empty one is told what to do instead."""
+    if rows or not sys.stdout.isatty():
+        show(table(headings, rows))
+    else:
+        say(if_empty)
+
+
+def clean_line(text: str) -> str:
+    """A text that stays on its line: everything but what shows is escaped."""
+    return text if text.isprintable() else "".join(map(_visible, text))
 
 
 def clean(text: str) -> str:
     """A text that does nothing to a terminal but appear on it; line ends and tabs stay."""
     if text.isprintable():
         return text
-    return "".join(
-        character
-        if character in "\n\t" or character.isprintable()
-        else character.encode("unicode_escape").decode()
-        for character in text
-    )
+    return "".join(character if character in "\n\t" else _visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
 
 
 def bold(text: str) -> str:
@@ -104,12 +117,16 @@ def age(moment: datetime | None, now: datetime | None = None) -> str:
 
 
 def span(seconds: float) -> str:
-    """A duration for a person: `45 s`, `3 min`, `2 h`."""
-    divisor, unit = 1, "s"
-    for least, larger in _SPANS:
-        if seconds >= least:
-            divisor, unit = least, larger
-    return f"{int(seconds // divisor)} {unit}"
+    """A duration for a person, rounded down: `45 s`, `3 min`, `1 h 59 min`, `2 d`."""
+    if seconds < _MINUTE:
+        return f"{int(seconds)} s"
+    minutes = int(seconds // _MINUTE)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = [(days, "d"), (hours, "h"), (minutes, "min")]
+    # Two neighbouring units say enough.
+    first = next(number for number, (amount, _) in enumerate(parts) if amount)
+    return " ".join(f"{amount} {unit}" for amount, unit in parts[first : first + 2] if amount)
 
 
 def _coloured_words(line: str) -> str:
@@ -130,3 +147,5 @@ def _write(stream: Any, text: str | bytes) -> None:
         stream.flush()
     except BrokenPipeError:
         raise PipeClosed from None
+    except OSError as error:
+        raise unwritable(error) from None

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
-from cloche.cli.output import clean, say
+from cloche.cli.output import clean_line, say
 from cloche.messages import Progress
 
 
@@ -46,7 +46,7 @@ def _moving_line() -> Iterator[Callable[[Progress], None]]:
                 visible=True,
                 total=total,
                 completed=progress.fraction or 0,
-                description=escape(clean(progress.message)),
+                description=escape(clean_line(progress.message)),
             )
 
         yield tell

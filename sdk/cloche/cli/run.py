@@ -44,8 +44,8 @@ def run(
     \b
     Examples:
       cloche run -- python3 -c 'print(6 * 7)'
-      cloche run --timeout 90s -- sh -c 'make && ./a.out'
-      cat data.csv | cloche run -- python3 -c 'import sys; print(len(sys.stdin.read()))'
+      cloche run --timeout 90s -- sh -c 'echo out; echo err >&2'
+      echo hello | cloche run -- python3 -c 'import sys; print(len(sys.stdin.read()))'
     """
     from cloche.cli.progress import shown_progress
     from cloche.cli.session import with_hub

@@ -11,7 +11,18 @@ import typer
 from cloche.cli import options
 from cloche.cli.complete import complete_sandboxes
 from cloche.cli.failures import FAILED
-from cloche.cli.output import age, clean, properties, say, show, show_bytes, show_json, span, table
+from cloche.cli.output import (
+    age,
+    clean,
+    clean_line,
+    properties,
+    say,
+    show,
+    show_bytes,
+    show_json,
+    show_table,
+    span,
+)
 from cloche.errors import CodedError
 
 if TYPE_CHECKING:
@@ -61,7 +72,7 @@ def create(
         if json:
             show_json(sandbox.info)
         else:
-            show(f"{sandbox.name}  {sandbox.id}")
+            show(clean_line(f"{sandbox.name}  {sandbox.id}"))
 
     return with_hub(work)
 
@@ -84,7 +95,7 @@ def ls(
         if json:
             show_json(infos)
         else:
-            show(_listing(infos))
+            _show_listing(infos)
 
     return with_hub(work)
 
@@ -153,7 +164,7 @@ async def _remove(hub: Hub, references: Sequence[str], *, all_: bool, json: bool
             status = FAILED
             continue
         if not json:
-            show(clean(sandbox.name))
+            show(clean_line(sandbox.name))
     if json:
         show_json(removed)
     return status
@@ -161,9 +172,12 @@ async def _remove(hub: Hub, references: Sequence[str], *, all_: bool, json: bool
 
 def logs(
     sandbox: options.SandboxArgument,
-    boot: Annotated[
-        bool, typer.Option("--boot", help="The serial console: what the kernel and the agent said.")
-    ] = False,
+    _boot: Annotated[
+        bool,
+        typer.Option(
+            "--boot", help="The serial console: what the kernel and the agent said. The only one so far."
+        ),
+    ] = True,
 ) -> int:
     """Show what a sandbox's machine has said.
 
@@ -171,12 +185,9 @@ def logs(
 
     \b
     Examples:
-      cloche logs box --boot
+      cloche logs box
       cloche logs box --boot > boot.log
     """
-    if not boot:
-        raise typer.BadParameter("say which log; there is one so far: --boot")
-
     from cloche.cli.session import with_hub
 
     async def work(hub: Hub, _interrupts: Interrupts) -> None:
@@ -189,7 +200,7 @@ def logs(
     return with_hub(work)
 
 
-def _listing(infos: Sequence[SandboxInfo]) -> str:
+def _show_listing(infos: Sequence[SandboxInfo]) -> None:
     rows = [
         (
             info.name,
@@ -203,7 +214,8 @@ def _listing(infos: Sequence[SandboxInfo]) -> str:
         )
         for info in infos
     ]
-    return table(("NAME", "ID", "STATE", "RECIPE", "FLAVOR", "ACCEL", "CREATED", "EXPIRES"), rows)
+    headings = ("NAME", "ID", "STATE", "RECIPE", "FLAVOR", "ACCEL", "CREATED", "EXPIRES")
+    show_table(headings, rows, if_empty="no sandboxes; to make one: cloche create")
 
 
 def _details(info: SandboxInfo) -> str:

@@ -17,9 +17,10 @@ from tests.support.scripted_hub import refuse
 async def test_tail_shows_a_line_an_event(cloche: Cloche, hub: LocalHub) -> None:
     await hub.note("hub.started", None, {})
     await hub.note("exec.started", "sb_1", {"argv": ["echo", "\033[2J"]})
+    hub.events[0]["actor"] = "tok_admin\n"
     first, second = (await cloche("audit", "tail")).out.splitlines()
     assert first.split()[0] == "1"
-    assert first.split()[3:] == ["hub.started", "tok_admin", "-"]
+    assert first.split()[3:] == ["hub.started", "tok_admin\\n", "-"]
     assert second.split(maxsplit=6)[3:] == [
         "exec.started",
         "tok_admin",

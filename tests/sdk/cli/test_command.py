@@ -6,19 +6,26 @@ import json
 import os
 import pty
 
+import pytest
+
 from cloche.cli.command import Command, wants_stdin
 from tests.sdk.cli.conftest import Cloche
 from tests.support.local_hub import LocalHub
 
 
-def test_input_is_passed_on_as_asked_and_otherwise_unless_it_is_a_terminal() -> None:
+def test_input_is_passed_on_as_asked_and_otherwise_unless_another_job_has_the_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert wants_stdin(True)
     assert not wants_stdin(False)
-    assert wants_stdin(None) is not os.isatty(0)
     reader, terminal = pty.openpty()
     kept = os.dup(0)
     try:
         os.dup2(terminal, 0)
+        assert wants_stdin(None)
+        monkeypatch.setattr(os, "tcgetpgrp", lambda _: os.getpgrp())
+        assert wants_stdin(None)
+        monkeypatch.setattr(os, "tcgetpgrp", lambda _: os.getpgrp() + 1)
         assert not wants_stdin(None)
     finally:
         os.dup2(kept, 0)
@@ -53,3 +60,9 @@ async def test_in_json_a_signal_and_a_timeout_are_told(cloche: Cloche, hub: Loca
     assert (killed.status, late.status) == (137, 124)
     assert json.loads(killed.out)["signal"] == "KILL"
     assert json.loads(late.out)["timed_out"] is True
+
+
+async def test_a_timeout_is_told(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("create", "--name", "box")
+    ran = await cloche("exec", "box", "--timeout", "200ms", "--", "sleep", "60")
+    assert ran == (124, "", "cloche: ended after its timeout of 0.2 s\n")

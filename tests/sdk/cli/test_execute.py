@@ -136,7 +136,7 @@ async def test_a_slow_reader_slows_the_command_and_not_the_heartbeat(hub: LocalH
 
 async def test_a_command_that_runs_out_of_time_is_status_124(program: Cloche) -> None:
     ran = await program("exec", "box", "--timeout", "200ms", "--", "sh", "-c", "echo begun; sleep 60")
-    assert ran == (124, "begun\n", "")
+    assert ran == (124, "begun\n", "cloche: ended after its timeout of 0.2 s\n")
 
 
 async def test_a_command_killed_in_the_sandbox_is_128_and_the_signal(cloche: Cloche) -> None:

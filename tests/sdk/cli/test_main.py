@@ -93,7 +93,9 @@ def _failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None
     [
         (NotFound("no sandbox 'x'"), 125, "cloche: no sandbox 'x'\n"),
         (NotFound("\033[2J"), 125, "cloche: \\x1b[2J\n"),
-        (OSError(28, "No space left on device"), 125, "cloche: [Errno 28] No space left on device\n"),
+        (OSError(28, "No space left on device"), 125, "cloche: No space left on device\n"),
+        (FileNotFoundError(2, "No such file", "/proc/x"), 125, "cloche: cannot use /proc/x: No such file\n"),
+        (NotFound("log:\ncloche: forged"), 125, "cloche: log:\n  cloche: forged\n"),
         (
             ZeroDivisionError("oh"),
             125,

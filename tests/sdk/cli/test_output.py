@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +36,11 @@ def test_a_table_without_rows_is_its_headings() -> None:
     assert output.table(("NAME", "ID"), []) == "NAME  ID"
 
 
+def test_a_cell_stays_in_its_place() -> None:
+    assert output.table(("A",), [("1\n2\t3",)]) == "A\n1\\n2\\t3"
+    assert output.properties([("a", "1\nb  2")]) == "a  1\\nb  2"
+
+
 def test_properties_are_one_a_line() -> None:
     assert output.properties([("a", "1"), ("long", "2\033[2J")]) == "a     1\nlong  2\\x1b[2J"
 
@@ -61,8 +67,8 @@ def test_text_from_elsewhere_cannot_paint_on_a_terminal() -> None:
 
 
 def test_what_is_said_in_passing_goes_to_stderr_under_our_name(capsys: pytest.CaptureFixture[str]) -> None:
-    output.say("hello\033[2J")
-    assert capsys.readouterr() == ("", "cloche: hello\\x1b[2J\n")
+    output.say("hello\033[2J\ncloche: forged\t")
+    assert capsys.readouterr() == ("", "cloche: hello\\x1b[2J\\ncloche: forged\\t\n")
 
 
 def test_json_is_readable_and_an_event_is_one_canonical_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,6 +95,14 @@ def test_a_reader_who_wants_no_more_is_no_error(monkeypatch: pytest.MonkeyPatch)
         output.show("x")
 
 
+def test_an_output_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(OSError, match="cannot write the output: No space left on device"):
+            output.show("x")
+        full.buffer.raw.close()
+
+
 @pytest.mark.parametrize(
     ("count", "text"),
     [
@@ -106,7 +120,16 @@ def test_sizes_for_people(count: int, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 s"), (59.9, "59 s"), (60, "1 min"), (3599, "59 min"), (7200, "2 h"), (200000, "2 d")],
+    [
+        (0, "0 s"),
+        (59.9, "59 s"),
+        (60, "1 min"),
+        (3599, "59 min"),
+        (7199, "1 h 59 min"),
+        (7200, "2 h"),
+        (200000, "2 d 7 h"),
+        (86460, "1 d"),
+    ],
 )
 def test_durations_for_people(seconds: float, text: str) -> None:
     assert output.span(seconds) == text

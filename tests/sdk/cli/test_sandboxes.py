@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
@@ -162,10 +163,30 @@ async def test_a_boot_log_cannot_paint_on_a_terminal(cloche: Cloche, hub: LocalH
         await process.communicate()
 
 
-async def test_logs_wants_to_know_which(cloche: Cloche, hub: LocalHub) -> None:
-    ran = await cloche("logs", "box")
-    assert ran.status == 2
-    assert "--boot" in ran.err
+async def test_the_only_log_needs_no_name(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("create", "--name", "box")
+    assert await cloche("logs", "box") == await cloche("logs", "box", "--boot")
+
+
+async def test_an_empty_listing_on_a_terminal_says_what_to_do(hub: LocalHub) -> None:
+    for command, said in ((("ls",), b"cloche create"), (("image", "ls"), b"cloche image build python")):
+        reader, terminal = pty.openpty()
+        try:
+            process = await start(*command, stdout=terminal)
+            async with asyncio.timeout(20):
+                out, err = await process.communicate()
+            assert out is None
+            assert said in err
+        finally:
+            os.close(reader)
+            os.close(terminal)
+
+
+async def test_what_a_sandbox_is_called_adds_no_line(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("create", "--name", "box", "--label", "a=b\nstate  running")
+    hub.sandboxes["sb_0001"]["recipe"] = "x\n\ty"
+    assert "x\\n\\ty" in (await cloche("ls")).out.splitlines()[1]
+    assert "labels       a=b\\nstate  running\n" in (await cloche("show", "box")).out
 
 
 async def test_a_wrong_token_is_one_line(
