@@ -31,6 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         status: int = arguments.command(arguments)
+        sys.stdout.flush()
     except (HubError, CodedError) as error:
         return _give_up(arguments, str(error))
     except KeyboardInterrupt:
@@ -42,6 +43,10 @@ def main(argv: list[str] | None = None) -> int:
             return _give_up(arguments, f"a defect in the hub ({type(error).__name__}); its log has the cause")
         if os.environ.get("CLOCHE_DEBUG"):
             traceback.print_exception(error)
+        if isinstance(error, OSError) and error.filename is None:
+            # The interpreter flushes once more at its end, and would complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+            return _give_up(arguments, f"cannot write the output: {error.strerror}")
         return _give_up(arguments, f"a defect: {type(error).__name__}: {error}; CLOCHE_DEBUG=1 shows where")
     return status
 

@@ -214,6 +214,20 @@ def test_without_a_hub_a_defect_shows_where_only_when_asked(
     assert "Traceback" in capfd.readouterr().err
 
 
+def test_an_answer_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        # SAFETY: our own program, with arguments of this test.
+        done = subprocess.run(
+            [sys.executable, "-m", "cloche_hub", "doctor"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=30,
+        )
+    assert done.returncode == 125
+    assert done.stderr == b"cloche: cannot write the output: No space left on device\n"
+
+
 def test_a_command_is_needed_and_help_lists_them(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         program.main([])

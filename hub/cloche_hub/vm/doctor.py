@@ -55,6 +55,8 @@ class Facts:
     """QEMU's own words about its version; empty if it can not be used."""
     qemu_trouble: str
     verdict: Verdict
+    kvm_fix: str
+    """What to do about KVM; empty if nothing."""
     programs: frozenset[str]
     """Those of `PROGRAMS` that are there."""
     free_disk_bytes: int
@@ -107,13 +109,14 @@ async def examine() -> Sequence[Finding]:
 def _gather(host: Host, cache: Path, qemu: str, trouble: str) -> Facts:
     is_root = os.geteuid() == 0
     # A machine of root's hub runs as another user: whether that one may use KVM is what counts.
-    why_no_kvm = host.why_no_kvm(RunAs(65534) if is_root else None)
+    run_as = RunAs(65534) if is_root else None
     disk = os.statvfs(_nearest_existing(cache))
     return Facts(
         arch=host.arch,
         qemu=qemu,
         qemu_trouble=trouble,
-        verdict=standing_verdict(Verdicts(cache / "kvm.json"), why_no_kvm),
+        verdict=standing_verdict(Verdicts(cache / "kvm.json"), host.why_no_kvm(run_as)),
+        kvm_fix=host.kvm_fix(run_as),
         programs=frozenset(name for name in PROGRAMS if shutil.which(name)),
         free_disk_bytes=disk.f_bavail * disk.f_frsize,
         cache=str(cache),
@@ -153,7 +156,7 @@ def _kvm(facts: Facts) -> Finding:
         return Finding("kvm", OK, verdict.reason, means, "")
     assert verdict.accelerator == TCG
     means = "machines run in software emulation (tcg): they work, but compute about ten times slower"
-    return Finding("kvm", WARN, verdict.reason, means, "")
+    return Finding("kvm", WARN, verdict.reason, means, facts.kvm_fix)
 
 
 def _mmdebstrap(facts: Facts) -> Finding:

@@ -10,6 +10,8 @@ import asyncio
 import hashlib
 import os
 import platform
+import pwd
+import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,10 +84,25 @@ class Host:
             return f"there is no {self.kvm_device}: the processor's virtualization is off, or this host is a guest"
         if run_as is None:
             if not os.access(self.kvm_device, os.R_OK | os.W_OK):
-                return f"{self.kvm_device} may not be opened by this user; add it to the group kvm"
+                return f"this user may not open {self.kvm_device}"
         elif not (status.st_mode & 0o060 == 0o060 or status.st_mode & 0o006 == 0o006):
-            return f"only root may open {self.kvm_device}; let a group: chgrp kvm and chmod 660 {self.kvm_device}"
+            return f"only root may open {self.kvm_device}"
         return None
+
+    def kvm_fix(self, run_as: RunAs | None) -> str:
+        """What to do about `why_no_kvm`, with commands to be copied and run as root; empty if nothing."""
+        if self.why_no_kvm(run_as) is None:
+            return ""
+        if not self.kvm_device.exists():
+            return (
+                "switch virtualization on in the firmware (in a guest: nested virtualization on its host), then: "
+                "modprobe kvm_intel || modprobe kvm_amd"
+            )
+        device = shlex.quote(str(self.kvm_device))
+        share = f"groupadd -f kvm && chgrp kvm {device} && chmod 660 {device}"
+        if run_as is not None:
+            return share
+        return f"as root, {share} && usermod -aG kvm {shlex.quote(_user_name())}; then log in again"
 
     def kvm_groups(self) -> tuple[int, ...]:
         """The groups a machine's user needs to open the device."""
@@ -96,6 +113,13 @@ class Host:
         """What a machine's saved state depends on where the processor is the host's: hex."""
         parts = (platform.release(), *_cpu_lines())
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _user_name() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
 
 
 def boot_id() -> str:

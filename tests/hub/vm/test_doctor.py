@@ -15,6 +15,7 @@ GOOD = Facts(
     qemu="QEMU emulator version 7.2.22",
     qemu_trouble="",
     verdict=Verdict("kvm", "a guest came up on KVM"),
+    kvm_fix="",
     programs=frozenset({"mmdebstrap", "setpriv"}),
     free_disk_bytes=100 * GIB,
     cache="/var/cache/cloche",
@@ -51,6 +52,12 @@ def test_a_good_host_has_nothing_to_do() -> None:
 )
 def test_what_is_wrong_is_found_and_nothing_else(facts: Facts, name: str, state: str) -> None:
     assert _states(facts) == _states(GOOD) | {name: state}
+
+
+def test_kvm_says_apart_what_is_the_case_and_what_to_do() -> None:
+    facts = replace(GOOD, verdict=Verdict("tcg", "only root may open /dev/kvm"), kvm_fix="chmod 660 /dev/kvm")
+    kvm = next(finding for finding in findings(facts) if finding.name == "kvm")
+    assert (kvm.found, kvm.fix) == ("only root may open /dev/kvm", "chmod 660 /dev/kvm")
 
 
 def test_a_failure_says_what_it_means_and_what_to_do() -> None:

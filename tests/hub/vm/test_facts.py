@@ -59,6 +59,19 @@ def test_whether_another_user_may_use_kvm_is_told_by_the_device_s_mode(
     assert (Host(kvm_device=device).why_no_kvm(OTHER) is None) == may
 
 
+def test_what_to_do_about_kvm_is_commands_to_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = tmp_path / "kvm"
+    host = Host(kvm_device=device)
+    assert host.kvm_fix(OTHER).endswith("then: modprobe kvm_intel || modprobe kvm_amd")
+    device.touch(0o600)
+    share = f"groupadd -f kvm && chgrp kvm {device} && chmod 660 {device}"
+    assert host.kvm_fix(OTHER) == share
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert host.kvm_fix(None).startswith(f"as root, {share} && usermod -aG kvm ")
+    device.chmod(0o660)
+    assert host.kvm_fix(OTHER) == ""
+
+
 def test_the_device_s_group_is_needed_unless_everybody_may(tmp_path: Path) -> None:
     device = tmp_path / "kvm"
     device.touch()
