@@ -53,6 +53,8 @@ def test_each_kind_of_field_is_read() -> None:
         ({"key": {"a": 1}}, lambda answer: answer.mapping("key", str)),
         ({"key": {1: "a"}}, lambda answer: answer.mapping("key", str)),
         ({"key": {}}, lambda answer: answer.each("key", str)),
+        ({"key": {}}, lambda answer: answer.texts("key")),
+        ({"key": ["a", 1]}, lambda answer: answer.texts("key")),
     ],
 )
 def test_a_field_that_is_not_as_agreed_is_named(value: Any, read: Any) -> None:

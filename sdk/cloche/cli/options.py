@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, overload
 
 import typer
@@ -70,6 +70,23 @@ def parse_labels(texts: Iterable[str] | None) -> dict[str, str]:
     return labels
 
 
+def label_filter(texts: Iterable[str] | None) -> Callable[[Mapping[str, str]], bool]:
+    """Whether labels have all of these: `KEY=VALUE`, or `KEY` with any value.
+
+    Raises:
+        BadParameter: one is of neither form.
+    """
+    wanted = [text.partition("=") for text in texts or ()]
+    for key, _, _ in wanted:
+        if not key:
+            raise typer.BadParameter("a label has a key; give KEY or KEY=VALUE")
+
+    def has_all(labels: Mapping[str, str]) -> bool:
+        return all(key in labels and (not equals or labels[key] == value) for key, equals, value in wanted)
+
+    return has_all
+
+
 SandboxArgument = Annotated[
     str,
     typer.Argument(
@@ -110,6 +127,10 @@ EnvOption = Annotated[
 LabelOption = Annotated[
     list[str] | None,
     typer.Option("--label", "-l", metavar="KEY=VALUE", help="For finding it again. Repeatable."),
+]
+LabelFilterOption = Annotated[
+    list[str] | None,
+    typer.Option("--label", "-l", metavar="KEY[=VALUE]", help="Only those with this label. Repeatable."),
 ]
 LeaseOption = Annotated[
     str | None,

@@ -79,6 +79,7 @@ def create(
 
 def ls(
     all_: Annotated[bool, typer.Option("--all", "-a", help="Also those that have been removed.")] = False,
+    label: options.LabelFilterOption = None,
     json: options.JsonOption = False,
 ) -> int:
     """List sandboxes.
@@ -86,12 +87,15 @@ def ls(
     \b
     Examples:
       cloche ls
+      cloche ls --label team=blue
       cloche ls --all --json
     """
+    is_meant = options.label_filter(label)
+
     from cloche.cli.session import with_hub
 
     async def work(hub: Hub, _interrupts: Interrupts) -> None:
-        infos = [sandbox.info for sandbox in await hub.sandboxes(all=all_)]
+        infos = [found.info for found in await hub.sandboxes(all=all_) if is_meant(found.info.labels)]
         if json:
             show_json(infos)
         else:
@@ -128,6 +132,7 @@ def rm(
         ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", "-a", help="Every sandbox this token may remove.")] = False,
+    label: options.LabelFilterOption = None,
     json: options.JsonOption = False,
 ) -> int:
     """Remove sandboxes.
@@ -137,23 +142,27 @@ def rm(
     \b
     Examples:
       cloche rm box
+      cloche rm --label team=blue
       cloche rm --all
     """
-    if bool(sandboxes) == all_:
-        raise typer.BadParameter("give the sandboxes to remove, or --all")
+    if [bool(sandboxes), all_, bool(label)].count(True) != 1:
+        raise typer.BadParameter("give the sandboxes to remove, or --label, or --all")
+    is_meant = options.label_filter(label)
 
     from cloche.cli.session import with_hub
 
     async def work(hub: Hub, _interrupts: Interrupts) -> int:
-        return await _remove(hub, sandboxes or [], all_=all_, json=json)
+        if sandboxes:
+            return await _remove(hub, sandboxes, json=json)
+        found = [one for one in await hub.sandboxes() if is_meant(one.info.labels)]
+        return await _remove(hub, found, json=json)
 
     return with_hub(work)
 
 
-async def _remove(hub: Hub, references: Sequence[str], *, all_: bool, json: bool) -> int:
+async def _remove(hub: Hub, every: Sequence[Sandbox | str], *, json: bool) -> int:
     status = 0
     removed: list[SandboxInfo] = []
-    every: Sequence[Sandbox | str] = await hub.sandboxes() if all_ else references
     for each in every:
         try:
             sandbox = await hub.sandbox(each) if isinstance(each, str) else each

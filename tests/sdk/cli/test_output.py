@@ -100,7 +100,7 @@ def test_an_output_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(sys, "stdout", full)
         with pytest.raises(OSError, match="cannot write the output: No space left on device"):
             output.show("x")
-        full.buffer.raw.close()
+        full.buffer.raw.close()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

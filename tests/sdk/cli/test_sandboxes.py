@@ -141,6 +141,27 @@ async def test_rm_all_removes_all(cloche: Cloche, hub: LocalHub) -> None:
     assert await cloche("rm", "--all") == (0, "", "")
 
 
+async def test_labels_choose_what_is_listed_and_removed(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("create", "--name", "a", "--label", "team=blue", "--label", "x=")
+    await cloche("create", "--name", "b", "--label", "team=red")
+
+    async def names(*words: str) -> list[str]:
+        return [info["name"] for info in json.loads((await cloche("ls", "--json", *words)).out)]
+
+    assert await names("-l", "team") == ["a", "b"]
+    assert await names("-l", "team=blue") == ["a"]
+    assert await names("-l", "team", "--label", "x=") == ["a"]
+    assert await names("-l", "x=1") == []
+    assert await cloche("rm", "-l", "team=red") == (0, "b\n", "")
+    assert await names() == ["a"]
+    assert (await cloche("ls", "-l", "=x")).status == 2
+
+
+@pytest.mark.parametrize("words", [("--all", "-l", "a"), ("box", "-l", "a"), ()])
+async def test_rm_wants_one_way_of_choosing(cloche: Cloche, hub: LocalHub, words: tuple[str, ...]) -> None:
+    assert (await cloche("rm", *words)).status == 2
+
+
 async def test_rm_of_names_and_all_at_once_is_refused(cloche: Cloche, hub: LocalHub) -> None:
     assert (await cloche("rm", "--all", "a")).status == 2
 
@@ -174,8 +195,7 @@ async def test_an_empty_listing_on_a_terminal_says_what_to_do(hub: LocalHub) -> 
         try:
             process = await start(*command, stdout=terminal)
             async with asyncio.timeout(20):
-                out, err = await process.communicate()
-            assert out is None
+                _, err = await process.communicate()
             assert said in err
         finally:
             os.close(reader)
