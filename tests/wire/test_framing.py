@@ -184,8 +184,11 @@ class TestSync:
         hub = leader()
         agent.feed(leader().wrap(b"m" * MOST)[:-20])
         assert agent.feed(hub.sync(NONCE)) == ([], ECHO)
-        agent = follower(in_step=True)
-        agent.feed(leader().wrap(b"m" * MOST)[:5])
+
+    def test_however_long_the_message_was_to_be(self) -> None:
+        hub = Framing(leader=True, max_message=1000)
+        agent = Framing(leader=False, max_message=1000, in_step=True)
+        agent.feed(hub.wrap(b"m" * 1000)[:4])
         assert agent.feed(hub.sync(NONCE)) == ([], None)
         assert agent.feed(hub.filler() + hub.sync(NONCE)) == ([], ECHO)
 
