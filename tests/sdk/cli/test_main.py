@@ -68,7 +68,10 @@ async def test_a_group_without_a_command_shows_what_there_is(cloche: Cloche, wor
             "cloche: No such option: --zzz; options of the command in the sandbox go behind `--`; see: cloche run --help",
         ),
         (("run",), "cloche: Missing argument 'CMD'; see: cloche run --help"),
-        (("rm",), "cloche: Invalid value: give the sandboxes to remove, or --all; see: cloche rm --help"),
+        (
+            ("rm",),
+            "cloche: Invalid value: give the sandboxes to remove, or --label, or --all; see: cloche rm --help",
+        ),
         (("run", "--timeout", "soon", "--", "x"), "such as 90s, 15m, 2h or 1h30m; see: cloche run --help"),
     ],
 )
