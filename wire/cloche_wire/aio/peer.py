@@ -62,8 +62,9 @@ may take long also waits for `Channel.wait_confirmed`, which raises then.
 _GONE = "this side has gone away"
 _LAST_WORDS_S = 1.0
 _CLOSE_S = 5.0
-# A link that takes no byte for this long while it answers nothing is dropped by the heartbeat, so writes need no bound.
-_WRITE_SIZE = 256 << 10
+# About one DATA frame a message: with more, a whole window leaves in one piece, and each side waits for the other.
+# Writes have no bound in time: a far end that takes nothing and says nothing is dropped by the heartbeat.
+_WRITE_SIZE = 64 << 10
 
 
 class Peer:
