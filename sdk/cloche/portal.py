@@ -30,6 +30,9 @@ T = TypeVar("T")
 _CLEAN_UP_S = 10.0
 """How long a call that was called off may take to clean up before its caller goes on without it."""
 
+_LOOK_UP_S = 0.5
+"""How late a KeyboardInterrupt can be noticed, in the worst case."""
+
 
 class _CalledOff(Exception):
     """The call was cancelled inside the loop."""
@@ -101,6 +104,9 @@ class Portal:
 
         try:
             self._soon(begin)
+            # A signal that comes just before a lock is waited for does not end the wait: look up now and then.
+            while not concurrent.futures.wait([outcome], timeout=_LOOK_UP_S).done:
+                pass
             return outcome.result()
         except _CalledOff:
             raise WrongState("the connection was closed while this call was underway") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import signal
 import subprocess
 import sys
@@ -138,17 +139,18 @@ def test_an_interrupt_before_the_work_has_begun_does_not_wait_for_it(
 ) -> None:
     main = threading.main_thread().ident
     assert main is not None
-    held, asked = threading.Event(), threading.Semaphore(0)
+    # A signal may come in the middle of `put`: a queue of this kind bears that, a semaphore does not.
+    held, asked = threading.Event(), queue.SimpleQueue[None]()
     soon = portal._soon
 
     def tell(function: Callable[[], object]) -> None:
         soon(function)
-        asked.release()
+        asked.put(None)
 
     def interrupt() -> None:
-        asked.acquire(timeout=10)  # the work is asked for, and the loop is held up
+        asked.get(timeout=10)  # the work is asked for, and the loop is held up
         signal.pthread_kill(main, signal.SIGINT)
-        asked.acquire(timeout=10)  # it is called off
+        asked.get(timeout=10)  # it is called off
         held.set()
 
     soon(lambda: held.wait(10))
