@@ -1,6 +1,6 @@
 """The fake QEMU itself; `fake_qemu.write_fake_qemu` puts a line that sets FAULTS in front of it. Not imported."""
 
-# type: ignore
+# mypy: ignore-errors
 # ruff: noqa: F821
 import array
 import base64
