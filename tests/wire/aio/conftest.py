@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -10,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from cloche_wire.aio import Handler
+from cloche_wire.limits import Limits
 from tests.support.links import KINDS, SMALL, Links, open_links
+from tests.wire.aio.three_parties import Hub, Make, spliced
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -63,3 +67,18 @@ async def memory(tmp_path: Path) -> AsyncIterator[Links]:
     """Links in memory, for what does not depend on the kind."""
     async with open_links("memory", tmp_path, limits=SMALL) as links:
         yield links
+
+
+@pytest.fixture(params=["memory-memory", "websocket-stream"])
+async def three(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Make]:
+    """Makes the three parties, joined by one kind of link to the client and one to the guest."""
+    client_kind, guest_kind = request.param.split("-")
+    async with (
+        open_links(client_kind, tmp_path) as client_links,
+        open_links(guest_kind, tmp_path) as guest_links,
+    ):
+
+        def make(on_open: Handler | None, **limits: Limits) -> contextlib.AbstractAsyncContextManager[Hub]:
+            return spliced(client_links, guest_links, on_open, **limits)
+
+        yield make
