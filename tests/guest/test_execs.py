@@ -12,7 +12,8 @@ import pytest
 
 from cloche_wire.errors import BadRequest, Cancelled, CommandNotStarted, NoSpace
 from tests.support.agent_process import AgentProcess, running_agent
-from tests.support.blocking_link import STDERR, STDOUT, BlockingLink, Completed, Request
+from tests.support.blocking_link import BlockingLink
+from tests.support.blocking_request import STDERR, STDOUT, Completed, Request
 
 LINES = b"".join(b"%d\n" % number for number in range(100_000))
 COUNT = ("seq", "0", "99999")

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from cloche_guest.trees import ProcessTree, ProcessTrees
-from tests.support.blocking_link import BlockingLink, Request
+from tests.support.blocking_link import BlockingLink
+from tests.support.blocking_request import Request
 
 _END_S = 5.0
 
