@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,3 +45,11 @@ def grouped_link(tmp_path: Path, group: Path) -> Iterator[BlockingLink]:
     ):
         opened.connect(process.socket)
         yield opened
+
+
+@pytest.fixture(autouse=True)
+def _stays_where_it_is() -> Iterator[None]:
+    """The agent works in the root folder between commands; these tests' process is everybody's."""
+    before = Path.cwd()
+    yield
+    os.chdir(before)
