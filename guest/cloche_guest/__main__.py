@@ -15,11 +15,11 @@ from typing import Any, NoReturn
 from cloche_guest.agent import Agent, Settings
 from cloche_guest.console import Console
 from cloche_guest.execs import MOST_EXECS
+from cloche_guest.image import read_image_facts
 from cloche_guest.loop import Loop
 from cloche_guest.trees import CgroupTrees, ProcessTrees, Trees
 
 _HASH_FILE = "/run/cloche/agent.sha256"
-_ORDINARY_USER = "1000"
 _FIRST_PID = 1
 
 
@@ -45,6 +45,7 @@ def run_machine() -> NoReturn:
         # A kernel without them still runs commands; only its daemons are out of reach.
         console.line(f"no control groups: {error}")
         trees = ProcessTrees()
+    facts = read_image_facts()
     with open(_HASH_FILE, "rb") as file:
         agent_hash = file.read().decode().strip()
     Agent(
@@ -52,7 +53,7 @@ def run_machine() -> NoReturn:
         transport=Port(loop, open_port()),
         trees=trees,
         system=init.FirstProcess(),
-        settings=Settings(default_user=_ORDINARY_USER, hello=hello(agent_hash)),
+        settings=Settings(default_user=facts.user, env=facts.env, hello=hello(agent_hash)),
         report=console.line,
         report_error=console.error,
     )

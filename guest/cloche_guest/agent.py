@@ -7,8 +7,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cloche_guest import __version__
@@ -51,6 +51,8 @@ class Settings:
     """What it says of itself in its hello."""
     most_execs: int = MOST_EXECS
     """Commands at once."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """The image's variables; a sandbox's own win over them."""
     is_somebody: bool = False
     """Serves from the start, without `become`: for tests."""
 
@@ -80,7 +82,8 @@ class Agent:
         report_error: Callable[[Exception, str], None],
     ) -> None:
         self._loop, self._system, self._report_error = loop, system, report_error
-        self._env: dict[str, str] = {}
+        self._image_env = settings.env
+        self._env = dict(settings.env)
         self._is_somebody = settings.is_somebody
         self._powering_off: int | None = None
         self._connection = Connection(
@@ -146,7 +149,7 @@ class Agent:
         if self._is_somebody:
             raise WrongState("this machine has become itself already; each clone does it once")
         self._system.take_on(identity)
-        self._env = dict(identity.env)
+        self._env = {**self._image_env, **identity.env}
         self._is_somebody = True
 
     def _require_somebody(self) -> None:
