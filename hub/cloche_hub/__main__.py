@@ -48,6 +48,8 @@ def main(argv: list[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
             return _give_up(arguments, f"cannot write the output: {error.strerror}")
         return _give_up(arguments, f"a defect: {type(error).__name__}: {error}; CLOCHE_DEBUG=1 shows where")
+    finally:
+        _let_go_of_log()
     return status
 
 
@@ -154,6 +156,14 @@ def _tell_parent(descriptor: int | None, news: dict[str, Any]) -> None:
     except OSError:
         # It has gone away, or has been told already.
         return
+
+
+def _let_go_of_log() -> None:
+    """Whoever read the log may have gone: what is left of it in a buffer must not turn a good end into a bad one."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), sys.stderr.fileno())
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ async def test_a_hub_that_says_why_it_cannot_serve_is_quoted(home: Path) -> None
 
 
 async def test_a_hub_that_dies_without_a_word_is_told_by_the_end_of_its_log(home: Path) -> None:
-    playing = _playing("[print('line', number) for number in range(20)]; sys.exit('last words')")
+    playing = _playing("[print('line', number, flush=True) for number in range(20)]; sys.exit('last words')")
     with pytest.raises(HubNotRunning, match=r"ends with:\nline 16\nline 17\nline 18\nline 19\nlast words$"):
         await start_hub(command=playing)
 
