@@ -35,8 +35,8 @@ from cloche_hub.images.manifest import ImageManifest, RootfsManifest
 from cloche_hub.images.recipe import Recipe, load_recipe, recipe_folders
 from cloche_hub.images.recipe_files import files_digest
 from cloche_hub.images.relay import ProgressFile
-from cloche_hub.images.shared_work import SharedWork
 from cloche_hub.ports import CacheUse, Image, Progress
+from cloche_hub.shared_work import SharedWork
 
 if TYPE_CHECKING:
     from cloche_hub.ports import OnProgress

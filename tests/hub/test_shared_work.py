@@ -8,7 +8,7 @@ import pytest
 
 from cloche_hub.errors import BuildFailed
 from cloche_hub.ports import OnProgress, Progress
-from cloche_hub.vm.shared_work import SharedWork
+from cloche_hub.shared_work import SharedWork
 
 BOUND_S = 10.0
 

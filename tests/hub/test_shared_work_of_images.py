@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from cloche_hub.errors import BuildFailed
-from cloche_hub.images.shared_work import SharedWork
 from cloche_hub.ports import OnProgress, Progress
+from cloche_hub.shared_work import SharedWork
 
 _STEP = Progress("s", "m")
 
