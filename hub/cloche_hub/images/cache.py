@@ -26,8 +26,8 @@ from pathlib import Path
 from cloche_hub.errors import NotFound, WrongState
 from cloche_hub.images.eviction import CachedImage
 from cloche_hub.images.keys import is_digest
-from cloche_hub.images.locks import FileLock
 from cloche_hub.images.manifest import ImageManifest, RootfsManifest, read_manifest, write_manifest
+from cloche_hub.locks import Lock
 
 _MANIFEST = "manifest.json"
 RemoveTree = Callable[[Path], None]
@@ -161,18 +161,18 @@ class Cache:
 
     # Holding
 
-    def hold_rootfs(self, name: str) -> FileLock:
+    def hold_rootfs(self, name: str) -> Lock:
         """Keeps a root file system, there or about to be, from being removed until the lock is closed."""
-        return FileLock.take_briefly(self.lock_path(f"rootfs-{name}"), shared=True)
+        return Lock.share(self.lock_path(f"rootfs-{name}"))
 
-    def hold(self, digest: str) -> FileLock:
+    def hold(self, digest: str) -> Lock:
         """Keeps an image from being removed until the lock is closed, and marks it as used now.
 
         Raises:
             NotFound: there is none of this digest.
         """
         self.image(digest)
-        lock = FileLock.take_briefly(self.lock_path(f"image-{digest}"), shared=True)
+        lock = Lock.share(self.lock_path(f"image-{digest}"))
         try:
             # Only now can it not go away any more.
             stored = self.image(digest)
@@ -186,15 +186,15 @@ class Cache:
         """Whether somebody holds it, in this process or another."""
         # Asking takes the lock for a moment; one at a time, or two who ask would take each other for users.
         with self._briefly_alone():
-            lock = FileLock.try_take(self.lock_path(f"image-{digest}"))
+            lock = Lock.try_take(self.lock_path(f"image-{digest}"))
         if lock is None:
             return True
         lock.close()
         return False
 
-    def _briefly_alone(self) -> FileLock:
+    def _briefly_alone(self) -> Lock:
         # Not reentrant: a second lock of the same process waits for the first.
-        return FileLock.take_briefly(self.lock_path("cache"))
+        return Lock.take_briefly(self.lock_path("cache"))
 
     # Coming and going
 
@@ -204,7 +204,7 @@ class Cache:
         folder = self._new_name()
         with self._briefly_alone():
             folder.mkdir(mode=0o755)
-            lock = FileLock.try_take(folder)
+            lock = Lock.try_take(folder)
         assert lock is not None
         with lock:
             try:
@@ -216,7 +216,7 @@ class Cache:
     def sweep(self) -> None:
         """Removes the work folders of processes that have died."""
         with self._briefly_alone():
-            locked = [(folder, FileLock.try_take(folder)) for folder in _folders(self._root / "tmp")]
+            locked = [(folder, Lock.try_take(folder)) for folder in _folders(self._root / "tmp")]
         for folder, lock in locked:
             if lock is not None:
                 # What can not be removed now is tried again by the next build.
@@ -257,7 +257,7 @@ class Cache:
         """
         with self._briefly_alone():
             stored = self.image(digest)
-            lock = FileLock.try_take(self.lock_path(f"image-{digest}"))
+            lock = Lock.try_take(self.lock_path(f"image-{digest}"))
             if lock is None:
                 raise WrongState(f"the image {digest} is in use by a machine; remove its sandboxes first")
             with lock:
@@ -279,7 +279,7 @@ class Cache:
             for folder in _folders(self._root / "rootfs"):
                 if folder.name in needed:
                     continue
-                lock = FileLock.try_take(self.lock_path(f"rootfs-{folder.name}"))
+                lock = Lock.try_take(self.lock_path(f"rootfs-{folder.name}"))
                 if lock is not None:
                     with lock:
                         doomed.append(self._doom(folder))

@@ -30,11 +30,11 @@ from cloche_hub.images.cache import Cache, StoredImage, StoredRootfs, disk_bytes
 from cloche_hub.images.housekeeping import CacheLimits, Housekeeping
 from cloche_hub.images.initrd import INIT_TEMPLATE, check_busybox, make_initrd
 from cloche_hub.images.keys import hash_file, image_digest, initrd_key, recipe_key, rootfs_id
-from cloche_hub.images.locks import FileLock
 from cloche_hub.images.manifest import ImageManifest, RootfsManifest
 from cloche_hub.images.recipe import Recipe, load_recipe, recipe_folders
 from cloche_hub.images.recipe_files import files_digest
 from cloche_hub.images.relay import ProgressFile
+from cloche_hub.locks import Lock
 from cloche_hub.ports import CacheUse, Image, Progress
 from cloche_hub.shared_work import SharedWork
 
@@ -211,7 +211,7 @@ class ImageCache:
 
     async def _build(self, wanted: _Wanted, progress: OnProgress, *, rebuild: bool) -> StoredImage:
         relay = ProgressFile(self._cache.lock_path(f"build-{wanted.key}").with_suffix(".progress"))
-        lock = await FileLock.take(
+        lock = await Lock.take(
             self._cache.lock_path(f"build-{wanted.key}"), while_waiting=lambda: relay.pass_on(progress)
         )
 

@@ -16,13 +16,13 @@ from typing import Any, Protocol
 
 from cloche_hub.domain.image_files import ImageFiles
 from cloche_hub.errors import BuildFailed, CodedError, MachineFailed
+from cloche_hub.locks import Lock
 from cloche_hub.ports import AwaitAgent
 from cloche_hub.vm.argv import KVM, Disk
 from cloche_hub.vm.boot_log import BootLog, last_lines
 from cloche_hub.vm.bounds import Bounds
 from cloche_hub.vm.facts import Host
 from cloche_hub.vm.folder import MachineFolder
-from cloche_hub.vm.locks import Lock
 from cloche_hub.vm.process import RunAs
 from cloche_hub.vm.qemu import Launch, Qemu, running_qemu
 from cloche_hub.vm.template import Shape

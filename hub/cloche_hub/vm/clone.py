@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cloche_hub.errors import MachineFailed
+from cloche_hub.locks import Lock
 from cloche_hub.vm.argv import Disk, arch_named, kernel_stub, state_uri
 from cloche_hub.vm.boot import HeldImage, Users, open_for
 from cloche_hub.vm.boot_log import BootLog
 from cloche_hub.vm.bounds import Bounds
 from cloche_hub.vm.folder import MachineFolder
-from cloche_hub.vm.locks import Lock
 from cloche_hub.vm.overlay import create_overlay
 from cloche_hub.vm.qemu import Launch, Qemu, start_qemu
 from cloche_hub.vm.sealed_ram import load_ram, sealed_bytes

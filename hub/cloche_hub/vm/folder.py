@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cloche_hub.errors import BadRequest, Conflict, MachineFailed
-from cloche_hub.vm.locks import Lock
+from cloche_hub.locks import Lock
 from cloche_hub.vm.process import is_process
 
 _RECORD = "machine.json"

@@ -24,10 +24,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cloche_hub.domain.flavors import Flavor
+from cloche_hub.locks import Lock, is_held
 from cloche_hub.ports import CacheUse
 from cloche_hub.vm.argv import TCG, Disk, Invocation, arguments
 from cloche_hub.vm.facts import QemuBuild
-from cloche_hub.vm.locks import Lock, is_held
 
 _MANIFEST = "template.json"
 _DRAFT = "tmp-"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cloche_hub.domain.flavors import Flavor
 from cloche_hub.errors import Unsupported
+from cloche_hub.locks import Lock
 from cloche_hub.ports import AwaitAgent, OnProgress, Progress
 from cloche_hub.shared_work import SharedWork
 from cloche_hub.vm.argv import KVM
@@ -22,7 +23,6 @@ from cloche_hub.vm.boot import HeldImage, Users
 from cloche_hub.vm.bounds import Bounds
 from cloche_hub.vm.clone import LoadedTemplate, load_template
 from cloche_hub.vm.facts import Host
-from cloche_hub.vm.locks import Lock
 from cloche_hub.vm.probe import Verdict, Verdicts, choose_accelerator, proof_key, prove_kvm
 from cloche_hub.vm.template import Shape, TemplateCache
 from cloche_hub.vm.template_build import build_template

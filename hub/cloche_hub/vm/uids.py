@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cloche_hub.errors import TooLarge
-from cloche_hub.vm.locks import Lock
+from cloche_hub.locks import Lock
 
 
 class UserIds:

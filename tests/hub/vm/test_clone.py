@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from cloche_hub.locks import is_held
 from cloche_hub.vm.clone import load_template
 from cloche_hub.vm.hypervisor import QemuHypervisor
-from cloche_hub.vm.locks import is_held
 from cloche_hub.vm.machine import QemuMachine
 from tests.hub.vm.world import BOUND_S, FLAVOR, IMAGE, World, open_descriptors, spec
 

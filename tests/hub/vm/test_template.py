@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cloche_hub.domain.flavors import Flavor
+from cloche_hub.locks import Lock
 from cloche_hub.vm.argv import KVM, TCG, Version
 from cloche_hub.vm.facts import QemuBuild
-from cloche_hub.vm.locks import Lock
 from cloche_hub.vm.template import Shape, StoredTemplate, TemplateCache
 
 BUILD = QemuBuild("/usr/bin/qemu", Version(7, 2), "QEMU 7.2", "b" * 16)

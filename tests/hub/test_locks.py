@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cloche_hub.images.locks import FileLock
+from cloche_hub.locks import Lock, is_held
 
 
 @pytest.fixture
@@ -18,33 +18,41 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "x.lock"
 
 
-def _taken(path: Path, *, shared: bool = False) -> FileLock:
-    lock = FileLock.try_take(path, shared=shared)
+def _taken(path: Path) -> Lock:
+    lock = Lock.try_take(path)
     assert lock is not None
     return lock
 
 
 def test_a_lock_is_for_one_at_a_time(path: Path) -> None:
     with _taken(path):
-        assert FileLock.try_take(path) is None
-    _taken(path).close()
+        assert Lock.try_take(path) is None
+        assert is_held(path)
+    assert not is_held(path)
+
+
+def test_a_lock_taken_briefly_is_for_one(path: Path) -> None:
+    with Lock.take_briefly(path):
+        assert is_held(path)
+    assert not is_held(path)
 
 
 def test_a_shared_lock_is_for_many_but_keeps_out_who_wants_it_alone(path: Path) -> None:
-    with _taken(path, shared=True), _taken(path, shared=True):
-        assert FileLock.try_take(path) is None
+    with Lock.share(path), Lock.share(path):
+        assert Lock.try_take(path) is None
+    assert not is_held(path)
 
 
 def test_a_folder_can_be_locked(tmp_path: Path) -> None:
     with _taken(tmp_path):
-        assert FileLock.try_take(tmp_path) is None
+        assert Lock.try_take(tmp_path) is None
 
 
 def test_a_symbolic_link_in_the_place_of_a_lock_is_refused(tmp_path: Path, path: Path) -> None:
     path.symlink_to(tmp_path / "elsewhere")
 
     with pytest.raises(OSError, match="symbolic links"):
-        FileLock.try_take(path)
+        Lock.try_take(path)
 
 
 def test_giving_it_back_twice_closes_nobody_else_s_file(path: Path) -> None:
@@ -61,8 +69,8 @@ def test_a_killed_process_leaves_no_lock(path: Path) -> None:
     code = f"""
 import time
 from pathlib import Path
-from cloche_hub.images.locks import FileLock
-lock = FileLock.try_take(Path({str(path)!r}))
+from cloche_hub.locks import Lock, is_held
+lock = Lock.try_take(Path({str(path)!r}))
 print("taken", flush=True)
 time.sleep(60)
 """
@@ -70,21 +78,22 @@ time.sleep(60)
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == b"taken\n"
-            assert FileLock.try_take(path) is None
+            assert Lock.try_take(path) is None
         finally:
             process.kill()
 
     _taken(path).close()
 
 
-def test_a_process_that_inherits_the_descriptor_keeps_the_lock(path: Path) -> None:
-    lock = _taken(path, shared=True)
+def test_a_process_that_inherits_the_descriptor_keeps_the_lock_until_it_ends(path: Path) -> None:
+    lock = Lock.share(path)
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[lock.fileno()]) as process:
         try:
             lock.close()
-            assert FileLock.try_take(path) is None
+            assert is_held(path)
         finally:
             process.kill()
+    assert not is_held(path)
 
 
 async def test_who_waits_gets_the_lock_when_it_is_given_back_and_is_asked_meanwhile(path: Path) -> None:
@@ -97,7 +106,7 @@ async def test_who_waits_gets_the_lock_when_it_is_given_back_and_is_asked_meanwh
 
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         group.create_task(give_back())
-        (await FileLock.take(path, while_waiting=asked.set)).close()
+        (await Lock.take(path, while_waiting=asked.set)).close()
 
     assert asked.is_set()
 
@@ -105,6 +114,6 @@ async def test_who_waits_gets_the_lock_when_it_is_given_back_and_is_asked_meanwh
 async def test_a_cancelled_wait_leaves_no_lock_behind(path: Path) -> None:
     with _taken(path), pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await FileLock.take(path)
+            await Lock.take(path)
 
     _taken(path).close()

@@ -1,7 +1,8 @@
-"""Locks that a machine inherits: flock(2) on files that are never deleted.
+"""Locks between processes: flock(2) on folders, or on files that are never deleted.
 
-The kernel gives a lock back with the last descriptor of it, so a lock that QEMU has inherited lasts exactly as long as
-QEMU, whatever becomes of the hub: who can take it knows that the machine is gone.
+The kernel gives a lock back with the last descriptor of it. So a killed process leaves none behind, and a lock that
+QEMU has inherited lasts exactly as long as QEMU, whatever becomes of the hub: who can take it knows that the machine is
+gone.
 Rule: a lock file is never unlinked, unless its whole folder goes; two processes could then hold "the same" lock.
 """
 
@@ -15,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-_POLL_S = 0.1
+_POLL_S = 0.1  # between two attempts of who waits for minutes
 
 
 class Lock:
@@ -26,11 +27,20 @@ class Lock:
 
     @classmethod
     def try_take(cls, path: Path) -> Lock | None:
-        """Takes a lock for this holder alone, or returns None if anybody holds it."""
+        """Takes the lock of a file or folder for this holder alone, or returns None if anybody holds it.
+
+        Args:
+            path: made as an empty file if there is nothing.
+        """
         try:
             return cls._take(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return None
+
+    @classmethod
+    def take_briefly(cls, path: Path) -> Lock:
+        """Takes a lock alone; blocks while somebody holds it, which must only be for a few file operations."""
+        return cls._take(path, fcntl.LOCK_EX)
 
     @classmethod
     def share(cls, path: Path) -> Lock:
@@ -51,7 +61,7 @@ class Lock:
     @classmethod
     def _take(cls, path: Path, operation: int) -> Self:
         # SAFETY: for reading: machines inherit locks, and one that has broken out of QEMU must not fill the disk by them.
-        flags = os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_DIRECTORY if path.is_dir() else os.O_CREAT)
         descriptor = os.open(path, flags, 0o600)
         try:
             fcntl.flock(descriptor, operation)
