@@ -26,8 +26,9 @@ check: setup ## run the static checks, cheapest first
 	$(bin)/lint-imports
 	$(bin)/mypy
 
-test: check ## run the static checks and every test
-	$(bin)/pytest
+test: check ## run the static checks and every test, a test file at a time on each processor
+	$(bin)/python -m tests.support.images
+	$(bin)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 bench: setup ## measure Cloche beside the bare limit of this host
 	@$(bin)/python -m benchmarks
