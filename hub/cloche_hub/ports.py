@@ -379,6 +379,10 @@ class AuditLog(Protocol):
         """The newest events, oldest of them first."""
         ...
 
+    async def page(self, *, after: int = 0) -> Sequence[AuditEvent]:
+        """The first events after a number, in order; none if there are no more. Raises AuditBroken."""
+        ...
+
     def follow(self, *, after: int, sandbox: str | None = None) -> AsyncGenerator[AuditEvent]:
         """Every event after a number, each as soon as it is committed; never ends.
 

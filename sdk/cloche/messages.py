@@ -6,6 +6,7 @@ has another type is an error that names it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
@@ -310,3 +311,8 @@ def as_json(value: Any) -> Any:
     if is_dataclass(value):
         return {field.name: as_json(getattr(value, field.name)) for field in fields(value)}
     return value
+
+
+def export_line(value: Any) -> str:
+    """A value as one line of JSON in the form the audit's exports have: sorted, without spaces, UTF-8 as it is."""
+    return json.dumps(as_json(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))

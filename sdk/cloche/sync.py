@@ -170,6 +170,7 @@ class Hub(_Leaseholder[aio.Hub]):
     prune = blocking(aio.Hub.prune)
     audit = iterating(aio.Hub.audit)
     verify_audit = blocking(aio.Hub.verify_audit)
+    export_audit = iterating(aio.Hub.export_audit)
 
     @told_by(aio.Hub.close)
     def close(self) -> None:

@@ -139,6 +139,9 @@ def test_everything_is_in_the_audit_and_the_audit_holds(quick: Quick, real_hub: 
     verified = json.loads(quick("audit", "verify", "--json").out)
     offline = json.loads(real_hub.cloche("audit", "verify", str(real_hub.home / "hub.db"), "--json").out)
     assert verified == offline
+    export = real_hub.home / "audit.jsonl"
+    assert quick("audit", "export", str(export)).status == 0
+    assert real_hub.cloche("audit", "verify", str(export)).status == 0
 
 
 def test_the_hub_says_how_it_is(quick: Quick, real_hub: RealHub, box: str) -> None:

@@ -60,6 +60,7 @@ class LocalHub(ScriptedHub):
             "disk.prune": self._disk_prune,
             "audit.tail": self._audit_tail,
             "audit.verify": self._audit_verify,
+            "audit.export": self._audit_export,
         }
 
     # The hub.
@@ -275,6 +276,12 @@ class LocalHub(ScriptedHub):
 
     async def _audit_verify(self, channel: Channel) -> None:
         channel.close({"events": len(self.events), "head": "11" * 32})
+
+    async def _audit_export(self, channel: Channel) -> None:
+        channel.accept()
+        for event in self.events:
+            await channel.send_message(event)
+        await self._audit_verify(channel)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -63,6 +63,7 @@ _OF_OPERATORS = {
     "sandbox.create": Reach.OWN,
     "disk.usage": Reach.ANY,
     "audit.verify": Reach.ANY,
+    "audit.export": Reach.ANY,
 }
 _OF_ADMINS = {
     **_OF_OPERATORS,

@@ -1,4 +1,4 @@
-"""`cloche audit tail | verify`: what happened, and proof that nothing of it was changed."""
+"""`cloche audit tail | export | verify`: what happened, and proof that nothing of it was changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from cloche.cli import options
 from cloche.cli.complete import complete_sandboxes
 from cloche.cli.handover import hand_over
-from cloche.cli.output import clean_line, show, show_json
+from cloche.cli.output import clean_line, replacing, show, show_json
 from cloche.messages import as_json
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def add_to(app: typer.Typer) -> None:
     """Adds the group."""
     group = typer.Typer(help="See what happened, and prove it.", no_args_is_help=True)
     group.command("tail")(tail)
+    group.command("export")(export)
     group.command("verify")(verify)
     app.add_typer(group, name="audit")
 
@@ -61,6 +62,32 @@ def tail(
     return with_hub(work)
 
 
+def export(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="[FILE]", help="Where to write; `-` is standard output.", show_default=False),
+    ] = "-",
+) -> int:
+    """Write the whole audit chain, one event a line of JSON, its head last.
+
+    The hub verifies what it sends, and goes on working meanwhile. FILE appears when all of it is there.
+
+    \b
+    Examples:
+      cloche audit export audit.jsonl
+      cloche audit verify audit.jsonl
+      cloche audit export | gzip > audit.jsonl.gz
+    """
+    from cloche.cli.session import with_hub
+
+    async def work(hub: Hub, _interrupts: Interrupts) -> None:
+        with replacing(file) as write:
+            async for line in hub.export_audit():
+                write(line.encode() + b"\n")
+
+    return with_hub(work)
+
+
 def verify(
     file: Annotated[
         Path | None,
@@ -77,6 +104,7 @@ def verify(
     \b
     Examples:
       cloche audit verify
+      cloche audit verify audit.jsonl
       cloche audit verify /var/lib/cloche/hub.db
     """
     if file is not None:

@@ -9,15 +9,19 @@ Rules:
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from cloche.cli.failures import PipeClosed, unwritable
-from cloche.messages import as_json
+from cloche.errors import BadRequest
+from cloche.messages import as_json, export_line
 
 _COLOURS = {"running": "32", "creating": "33", "removing": "33", "failed": "31"}
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -46,8 +50,47 @@ def show_json(value: Any, *, one_line: bool = False) -> None:
         value: anything of `cloche.messages`, or what JSON has.
         one_line: one object of many, in the form the audit's exports have.
     """
-    layout: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")} if one_line else {"indent": 2}
-    _write(sys.stdout, json.dumps(as_json(value), ensure_ascii=False, **layout) + "\n")
+    text = export_line(value) if one_line else json.dumps(as_json(value), ensure_ascii=False, indent=2)
+    _write(sys.stdout, text + "\n")
+
+
+@contextlib.contextmanager
+def replacing(file: str) -> Iterator[Callable[[bytes], object]]:
+    """A function that writes a piece of a file, or of standard output if that is `-`.
+
+    What is at the file's place stays until all of the new one is written.
+
+    Raises:
+        BadRequest: something else than a file is there.
+        OSError: it cannot be written.
+    """
+    if file == "-":
+        yield lambda data: _write(sys.stdout.buffer, data, flush=False)
+        _write(sys.stdout.buffer, b"")
+        return
+    target = Path(file).resolve()
+    if target.exists() and not target.is_file():
+        raise BadRequest(f"{file} is no file; leave it out to write to standard output")
+    try:
+        with _beside(target) as (beside, out):
+            yield out.write
+            out.flush()
+            os.fsync(out.fileno())
+            beside.replace(target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file) from None
+
+
+@contextlib.contextmanager
+def _beside(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    # SAFETY: a name nobody can have put there before, for this user's eyes only: what is written may hold secrets.
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:64]}.")
+    beside = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            yield beside, out
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -141,10 +184,11 @@ def _is_colourful() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _write(stream: Any, text: str | bytes) -> None:
+def _write(stream: Any, text: str | bytes, *, flush: bool = True) -> None:
     try:
         stream.write(text)
-        stream.flush()
+        if flush:
+            stream.flush()
     except BrokenPipeError:
         raise PipeClosed from None
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
@@ -193,6 +194,12 @@ async def test_a_failing_audit_raises(client: Hub, hub: LocalHub) -> None:
 
 async def test_the_audit_is_verified(client: Hub) -> None:
     assert await client.verify_audit() == Verified(0, "11" * 32)
+
+
+async def test_the_audit_is_exported_with_its_head_last(client: Hub, hub: LocalHub) -> None:
+    await hub.note("test.happened", None, {"b": [1], "a": {}})
+    lines = [json.loads(line) async for line in client.export_audit()]
+    assert lines == [hub.events[0], {"head": {"hash": "11" * 32, "seq": 1}}]
 
 
 async def test_stopping_returns_when_the_hub_has_begun_to(client: Hub, hub: LocalHub) -> None:

@@ -1,9 +1,10 @@
-"""`cloche audit tail | verify`."""
+"""`cloche audit tail | export | verify`."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,6 +56,63 @@ async def test_following_shows_events_as_they_happen_until_interrupted(hub: Loca
         process.send_signal(2)
         _, err = await process.communicate()
     assert (process.returncode, err) == (130, b"")
+
+
+EXPORTED = (
+    '{"actor":"tok_admin","at":"2026-01-02T03:04:05.678901Z","detail":{"a":"é"},"event":"hub.started",'
+    f'"hash":"{"11" * 32}","prev_hash":"{"00" * 32}","sandbox":null,"seq":1}}\n'
+    f'{{"head":{{"hash":"{"11" * 32}","seq":1}}}}\n'
+)
+
+
+@pytest.mark.parametrize("words", [(), ("-",)])
+async def test_an_export_goes_to_standard_output_in_utf_8(
+    program: Cloche, hub: LocalHub, words: tuple[str, ...]
+) -> None:
+    await hub.note("hub.started", None, {"a": "é"})
+    ran = await program("audit", "export", *words, env={"PYTHONIOENCODING": "latin-1"})
+    assert ran == (0, EXPORTED, "")
+
+
+async def test_an_export_takes_the_place_of_an_older_one(
+    cloche: Cloche, hub: LocalHub, tmp_path: Path
+) -> None:
+    file = tmp_path / "folder" / "audit.jsonl"
+    file.parent.mkdir()
+    file.write_text("older")
+    await hub.note("hub.started", None, {"a": "é"})
+    assert await cloche("audit", "export", str(file)) == (0, "", "")
+    assert file.read_text(encoding="utf-8") == EXPORTED
+    assert list(file.parent.iterdir()) == [file]
+
+
+async def test_a_failed_export_leaves_the_older_one_and_nothing_else(
+    cloche: Cloche, hub: LocalHub, tmp_path: Path
+) -> None:
+    from cloche.errors import AuditBroken
+
+    file = tmp_path / "folder" / "audit.jsonl"
+    file.parent.mkdir()
+    file.write_text("older")
+    hub.handlers["audit.export"] = refuse(AuditBroken("the audit chain is broken at event 2: changed", seq=2))
+    ran = await cloche("audit", "export", str(file))
+    assert ran == (125, "", "cloche: the audit chain is broken at event 2: changed\n")
+    assert [path.read_text() for path in file.parent.iterdir()] == ["older"]
+
+
+async def test_an_export_to_no_place_is_one_line(cloche: Cloche, hub: LocalHub, tmp_path: Path) -> None:
+    file = tmp_path / "absent" / "audit.jsonl"
+    assert await cloche("audit", "export", str(file)) == (
+        125,
+        "",
+        f"cloche: cannot use {file}: No such file or directory\n",
+    )
+    ran = await cloche("audit", "export", str(tmp_path))
+    assert ran == (
+        125,
+        "",
+        f"cloche: {tmp_path} is no file; leave it out to write to standard output\n",
+    )
 
 
 async def test_the_hub_verifies_its_own_chain(cloche: Cloche, hub: LocalHub) -> None:

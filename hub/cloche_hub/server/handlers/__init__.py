@@ -32,6 +32,7 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "disk.prune": disk.prune,
         "audit.tail": audit.tail,
         "audit.verify": audit.verify,
+        "audit.export": audit.export,
     }
 )
 """Kind → handler. Each kind is also in `tokens.POWERS`."""

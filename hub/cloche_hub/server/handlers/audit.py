@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+from cloche_hub.domain.audit import Verifier
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.tokens import Token, visible_owner
 from cloche_hub.errors import BadRequest
@@ -54,4 +55,20 @@ async def verify(services: Services, _token: Token, channel: Channel) -> None:
     """`audit.verify`."""
     no_fields(channel)
     verified = await services.audit.verify()
+    channel.close({"events": verified.events, "head": verified.head})
+
+
+async def export(services: Services, _token: Token, channel: Channel) -> None:
+    """`audit.export`: the chain as it is now, every event as a message on stream 0, verified on the way."""
+    no_fields(channel)
+    end = services.audit.head
+    verifier = Verifier()
+    channel.accept()
+    async with while_wanted(channel):
+        # A page at a time, and no faster than the client reads: a long chain takes no more memory than a short one.
+        while verifier.head.seq < end.seq and (events := await services.audit.page(after=verifier.head.seq)):
+            for event in events[: end.seq - verifier.head.seq]:
+                verifier.check(event)
+                await channel.send_message(audit_message(event))
+    verified = verifier.finish(end)
     channel.close({"events": verified.events, "head": verified.head})

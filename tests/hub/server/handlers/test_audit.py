@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import cloche.aio
 from cloche_hub.domain.audit_events import AuditName
-from cloche_hub.errors import AuditBroken, BadRequest, Cancelled
+from cloche_hub.errors import AuditBroken, BadRequest, Cancelled, Forbidden
 from cloche_hub.services.records import noting
+from cloche_hub.store.offline import verify_file
 from cloche_wire.aio import Channel
 from tests.support.hub import RunningHub, running_hub, within
 
@@ -120,16 +123,72 @@ async def test_the_whole_chain_verifies_and_names_its_head(tmp_path: Path) -> No
         assert await client.call("audit.verify") == {"events": head.seq, "head": head.hash}
 
 
+@contextlib.contextmanager
+def tampering(hub: RunningHub) -> Iterator[sqlite3.Connection]:
+    """The hub's database, for somebody who may write the file."""
+    with contextlib.closing(sqlite3.connect(hub.home / "hub.db", isolation_level=None)) as database:
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            database.execute(f"DROP TRIGGER {name}")
+        yield database
+
+
 async def test_a_chain_that_was_changed_names_its_first_bad_event(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         for number in range(3):
             await note(hub, number)
-        with contextlib.closing(sqlite3.connect(hub.home / "hub.db", isolation_level=None)) as database:
-            for (name,) in database.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-            ).fetchall():
-                database.execute(f"DROP TRIGGER {name}")
+        with tampering(hub) as database:
             database.execute("UPDATE audit SET actor = 'somebody' WHERE seq = 4")
         with pytest.raises(AuditBroken) as raised:
             await client.call("audit.verify")
         assert raised.value.details["seq"] == 4
+
+
+async def test_an_export_has_every_event_up_to_its_beginning_and_the_head(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        for number in range(1100):
+            await note(hub, number)
+        head = hub.store.audit.head
+        channel = client.open("audit.export")
+        await within(channel.wait_accepted())
+        for number in range(10):
+            await note(hub, number)
+        assert [message["seq"] async for message in channel.messages()] == list(range(1, head.seq + 1))
+        assert await within(channel.result()) == {"events": head.seq, "head": head.hash}
+
+
+async def test_what_a_client_exports_verifies_without_a_hub(tmp_path: Path) -> None:
+    file = tmp_path / "audit.jsonl"
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a", labels={"sort": "é"})
+        async with cloche.aio.Hub.connect(hub.address, hub.admin) as sdk:
+            lines = [line async for line in sdk.export_audit()]
+        file.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        assert verify_file(file) == await hub.store.audit.verify()
+
+
+async def test_an_export_ends_before_the_first_bad_event(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        for number in range(3):
+            await note(hub, number)
+        with tampering(hub) as database:
+            database.execute("UPDATE audit SET actor = 'somebody' WHERE seq = 4")
+        channel = client.open("audit.export")
+        assert await told(channel, 3) == [1, 2, 3]
+        with pytest.raises(AuditBroken, match="event 4"):
+            await within(channel.result())
+
+
+async def test_an_export_of_a_chain_that_was_cut_off_says_so_and_ends(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        for number in range(3):
+            await note(hub, number)
+        with tampering(hub) as database:
+            database.execute("DELETE FROM audit WHERE seq = 5")
+        with pytest.raises(AuditBroken, match="event 5: it is missing"):
+            await within(client.open("audit.export").result())
+
+
+async def test_an_owner_cannot_export_what_others_did(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client(await hub.mint("alice")) as alice:
+        with pytest.raises(Forbidden):
+            await alice.call("audit.export")
