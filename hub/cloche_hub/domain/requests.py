@@ -15,6 +15,7 @@ from datetime import datetime
 from cloche_hub.domain.audit import Json
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.flavors import DEFAULT_FLAVOR, Flavor, flavor_named
+from cloche_hub.domain.guest_limits import GUEST_LIMITS
 from cloche_hub.domain.ids import new_id
 from cloche_hub.domain.names import check_name, friendly_name
 from cloche_hub.domain.references import check_reference
@@ -33,8 +34,11 @@ MAX_ARGV = 4096
 """Arguments."""
 MAX_ARGUMENT = (128 << 10) - 1
 """Bytes of one argument or `NAME=value`: what Linux takes (MAX_ARG_STRLEN with its final NUL)."""
-MAX_ARGUMENTS = 512 << 10
-"""Bytes of all arguments and variables together; Linux takes a quarter of the stack, 2 MiB."""
+MAX_ARGUMENTS = GUEST_LIMITS.max_frame * 7 // 8
+"""Bytes of all arguments and variables together, each with its final NUL: they travel in one frame to the guest.
+
+The rest is for what frames them, about 3 % of them, and for the other parameters. Linux would take 2 MiB.
+"""
 MAX_PATH = 4095
 """Bytes of a path: PATH_MAX without its final NUL."""
 MAX_TIMEOUT_S = 30 * 86400.0
@@ -168,7 +172,7 @@ def parse_exec(params: object) -> ExecRequest:
     fields = Fields.of(params, ("sandbox", "argv", "env", "cwd", "user", "timeout_s", "stdin"))
     argv = _parse_argv(fields)
     env = parse_env(fields)
-    total = sum(len(argument.encode()) + 1 for argument in argv) + sum(map(_variable_size, env.items()))
+    total = sum(len(argument.encode()) + 1 for argument in argv) + _size(env)
     if total > MAX_ARGUMENTS:
         raise BadRequest(
             f"argv and env are {total} bytes together; the limit is {MAX_ARGUMENTS}; pass data by stdin"
@@ -205,7 +209,7 @@ def parse_env(fields: Fields) -> dict[str, str]:
     """The `env` of a request.
 
     Raises:
-        BadRequest: a variable's name or size will not do.
+        BadRequest: a variable's name or size will not do, or all together are too large.
     """
     env = fields.text_map("env", most=MAX_ENV)
     for variable in env.items():
@@ -215,6 +219,10 @@ def parse_env(fields: Fields) -> dict[str, str]:
             )
         if _variable_size(variable) > MAX_ARGUMENT:
             raise BadRequest(f"env[{variable[0][:60]!r}] is longer than {MAX_ARGUMENT} bytes")
+    if _size(env) > MAX_ARGUMENTS:
+        raise BadRequest(
+            f"env is {_size(env)} bytes; the limit is {MAX_ARGUMENTS}; pass data in files or by stdin"
+        )
     return env
 
 
@@ -262,6 +270,10 @@ def _cut(argv: tuple[str, ...]) -> list[str]:
         kept.append(argument[:room])
         room -= len(argument) + 1
     return kept
+
+
+def _size(env: Mapping[str, str]) -> int:
+    return sum(map(_variable_size, env.items()))
 
 
 def _variable_size(variable: tuple[str, str]) -> int:

@@ -23,6 +23,7 @@ from typing import Any
 
 import structlog
 
+from cloche_hub.domain.guest_limits import GUEST_LIMITS
 from cloche_hub.domain.identity import Identity
 from cloche_hub.errors import CodedError, LinkLost, LinkSilent
 from cloche_hub.guestlink.bounds import MAX_BREAKS, LinkBounds, pause_before_link
@@ -33,12 +34,8 @@ from cloche_wire.channels import State
 from cloche_wire.connection import Connection
 from cloche_wire.errors import RemoteProtocolError, Undecodable, WireError
 from cloche_wire.events import Greeted
-from cloche_wire.limits import Limits
 
 _log = structlog.get_logger(__name__)
-
-GUEST_LIMITS = Limits(max_channels=16, max_frame=256 << 10, max_message=512 << 10)
-"""The guest opens next to nothing and needs no large frames: what it may cost the hub is kept small."""
 
 
 class GuestLink:

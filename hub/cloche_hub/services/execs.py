@@ -69,7 +69,7 @@ class _Run:
         self._is_over = False
 
     async def splice(self, channel: Channel, guest: Guest, request: ExecRequest) -> None:
-        back = await guest.open_exec(_guest_params(self._exec_id, request), window=channel.window)
+        back = await guest.open_exec(guest_params(self._exec_id, request), window=channel.window)
         await splice(channel, back, before_close=self._record_end)
 
     async def record_start(self, request: ExecRequest) -> None:
@@ -102,7 +102,8 @@ class _Run:
         )
 
 
-def _guest_params(exec_id: str, request: ExecRequest) -> dict[str, Any]:
+def guest_params(exec_id: str, request: ExecRequest) -> dict[str, Any]:
+    """The parameters of the `exec` that the guest is asked for."""
     return {
         "exec": exec_id,
         "argv": list(request.argv),
