@@ -14,6 +14,7 @@ from cloche_wire.errors import (
     RemoteProtocolError,
     ShuttingDown,
     Undecodable,
+    WrongVersion,
 )
 from cloche_wire.events import Event, Failed, Finished, Opened, Parted, Ponged, Received
 from cloche_wire.frames import Accept, Bye, Close, Closed, Data, Frame, Hello, Open, Ping, Pong
@@ -50,7 +51,7 @@ class TestLinks:
     def test_another_version_is_refused_with_both_in_the_message(self) -> None:
         solo = Solo(leader=False, greeted=False)
         solo.connection.link_up()
-        with pytest.raises(RemoteProtocolError, match=r"\(test/1\) speaks protocol 2, we 1"):
+        with pytest.raises(WrongVersion, match=r"\(test/1\) speaks protocol 2, we 1"):
             solo.hears(hello(protocol=2))
 
     def test_hello_carries_what_the_layer_above_says(self) -> None:

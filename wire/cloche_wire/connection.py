@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from cloche_wire import PROTOCOL_VERSION
 from cloche_wire.channels import State
 from cloche_wire.errors import CodedError, LocalProtocolError, RemoteProtocolError, TooLarge, error_from_code
 from cloche_wire.events import (
@@ -295,10 +294,6 @@ class Connection:
     def _on_hello(self, frame: Hello, events: list[Event]) -> None:
         if self._greeted:
             raise RemoteProtocolError("a second hello on one link")
-        if frame.protocol != PROTOCOL_VERSION:
-            raise RemoteProtocolError(
-                f"the peer ({frame.software[:80]}) speaks protocol {frame.protocol}, we {PROTOCOL_VERSION}"
-            )
         self._session.meet(frame, events)
         if not self._session.resumed:
             # What waits since this link came up is about channels the peer knows no more.

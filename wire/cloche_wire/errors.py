@@ -3,7 +3,8 @@
     WireError
     ├── LocalProtocolError      our own code asked for a move the protocol forbids; nothing was sent
     ├── RemoteProtocolError     the peer made a move the protocol forbids; the link must be dropped
-    │   └── Undecodable         it did not even send frames; nothing of that message was taken in
+    │   ├── Undecodable         it did not even send frames; nothing of that message was taken in
+    │   └── WrongVersion        it speaks another version of the protocol
     └── CodedError              has a `code` that travels: what one side raises, the other side raises too
         ├── BadRequest, Unauthenticated, Forbidden, NotFound, Conflict, WrongState, …
 
@@ -34,6 +35,10 @@ class Undecodable(RemoteProtocolError):
     """A link message is not a sequence of frames. Nothing of it was taken in, so the session can go on on a new link."""
 
 
+class WrongVersion(RemoteProtocolError):
+    """The peer speaks another version of the protocol."""
+
+
 class CodedError(WireError):
     """An error with a code that crosses the wire.
 
@@ -61,7 +66,7 @@ class InternalError(CodedError):
 
 
 class BadRequest(CodedError):
-    """The request itself is wrong: a missing field, a wrong type, an impossible value."""
+    """What was sent is wrong: a missing field, a wrong type, an impossible value, a breach of the protocol."""
 
     code = "bad_request"
 

@@ -14,7 +14,14 @@ from __future__ import annotations
 
 from cloche_wire import PROTOCOL_VERSION
 from cloche_wire.channels import Channel, Report, State, parse_reports
-from cloche_wire.errors import CodedError, LinkLost, LocalProtocolError, RemoteProtocolError, TooLarge
+from cloche_wire.errors import (
+    CodedError,
+    LinkLost,
+    LocalProtocolError,
+    RemoteProtocolError,
+    TooLarge,
+    WrongVersion,
+)
 from cloche_wire.events import Confirmed, Event, Failed
 from cloche_wire.frames import LARGEST_NUMBER, TAG_OF, Fields, Frame, Hello, Open
 from cloche_wire.limits import Limits
@@ -166,8 +173,13 @@ class Session:
             events: gets what has happened, also if it raises.
 
         Raises:
+            WrongVersion: it is of another version of the protocol.
             RemoteProtocolError: what it says cannot be.
         """
+        if hello.protocol != PROTOCOL_VERSION:
+            raise WrongVersion(
+                f"the peer ({hello.software[:80]}) speaks protocol {hello.protocol}, we {PROTOCOL_VERSION}"
+            )
         reports = parse_reports(hello.channels)
         self.resumed = self._answered(hello, events) if self.leader else self._asked(hello, events)
         if self.resumed:

@@ -235,6 +235,7 @@ async def test_another_protocol_version_is_told_which_is_spoken_here(tmp_path: P
         future = hello(hub.admin)._replace(protocol=999)
         frames = await answer_to(hub, encode(future, Limits()))
         assert isinstance(frames[-1], Bye)
+        assert frames[-1].code == "unsupported"
         assert "999" in frames[-1].message
 
 
@@ -243,6 +244,7 @@ async def test_a_client_that_breaks_the_protocol_loses_its_session_and_nobody_el
         greeted = encode(hello(hub.admin), Limits())
         frames = await answer_to(hub, greeted, encode(Data(99, 1, 0, b"x"), Limits()))
         assert isinstance(frames[-1], Bye)
+        assert frames[-1].code == "bad_request"
         assert "protocol error" in frames[-1].message
         await client.call("hub.status")
 

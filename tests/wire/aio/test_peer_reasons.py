@@ -9,7 +9,7 @@ import pytest
 from cloche_wire.aio import Channel, Peer, StreamTransport
 from cloche_wire.connection import Connection
 from cloche_wire.errors import (
-    InternalError,
+    BadRequest,
     LinkLost,
     RemoteProtocolError,
     ShuttingDown,
@@ -90,7 +90,7 @@ class TestWhyALinkEnds:
             await stranger.hears(Open)
             await stranger.says(*frames)
             bye = await stranger.hears(Bye)
-            assert bye.code == "internal"
+            assert bye.code == "bad_request"
             assert "protocol" in bye.message
             reason = await run.reason()
             assert isinstance(reason, RemoteProtocolError)
@@ -116,7 +116,7 @@ class TestWhyALinkEnds:
             await pair.fuse.follower.send(b"\xc1 no frame")
             reasons = await pair.ended()
             assert isinstance(reasons[0], Undecodable)
-            assert isinstance(reasons[1], InternalError)
+            assert isinstance(reasons[1], BadRequest)
             assert "protocol error" in reasons[1].message
             await served.write(1, b" and after")
             served.close({"code": 0})

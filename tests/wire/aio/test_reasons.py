@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cloche_wire.aio.reasons import meant_for_caller, reason_of_end
+from cloche_wire.aio.reasons import meant_for_caller, reason_of_end, told_to_breaker
 from cloche_wire.errors import (
     Cancelled,
     CodedError,
@@ -14,7 +14,9 @@ from cloche_wire.errors import (
     NotFound,
     RemoteProtocolError,
     ShuttingDown,
+    Undecodable,
     WireError,
+    WrongVersion,
 )
 
 LOST = LinkLost("broken pipe")
@@ -56,3 +58,19 @@ FIRST, SECOND = NotFound("first"), Cancelled("second")
 )
 def test_only_coded_errors_are_meant_for_the_caller(error: Exception, meant: CodedError | None) -> None:
     assert meant_for_caller(error) is meant
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BROKEN, "bad_request"),
+        (Undecodable("no msgpack"), "bad_request"),
+        (WrongVersion("2, not 1"), "unsupported"),
+    ],
+)
+def test_who_broke_the_protocol_is_told_that_the_fault_is_not_ours(
+    error: RemoteProtocolError, code: str
+) -> None:
+    told = told_to_breaker(error)
+    assert told.code == code
+    assert str(error) in told.message

@@ -22,7 +22,7 @@ from typing import NoReturn, Self
 
 from cloche_wire.aio.channel import Channel
 from cloche_wire.aio.heartbeat import Heartbeat, Watch
-from cloche_wire.aio.reasons import meant_for_caller, reason_of_end
+from cloche_wire.aio.reasons import meant_for_caller, reason_of_end, told_to_breaker
 from cloche_wire.aio.transports import Transport
 from cloche_wire.connection import Connection
 from cloche_wire.errors import (
@@ -288,7 +288,7 @@ class Peer:
     async def _say_why(self, transport: Transport, error: WireError) -> None:
         """Tells the other side why the link ends, unless it knows."""
         if isinstance(error, RemoteProtocolError):
-            await self.part(transport, InternalError(f"protocol error: {error}"))
+            await self.part(transport, told_to_breaker(error))
         elif error is self._leave_error:
             await self.part(transport, self._leave_error)
 
