@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cloche_guest import __version__
-from cloche_guest.execs import MOST_EXECS, Exec, Execs, Surroundings
+from cloche_guest.execs import MOST_EXECS, Execs
 from cloche_guest.link import Link
 from cloche_guest.loop import Loop
-from cloche_guest.messages import Identity, parse_become, parse_exec
+from cloche_guest.messages import Identity, parse_become
 from cloche_guest.transport import Transport
 from cloche_guest.trees import Trees
 from cloche_guest.users import Accounts
+from cloche_guest.works import Open, Surroundings, Work
 from cloche_wire.connection import Connection
 from cloche_wire.errors import CodedError, InternalError, Unsupported, WrongState
 from cloche_wire.events import Acknowledged, Confirmed, Ended, Event, Failed, Opened, Received
@@ -89,13 +90,11 @@ class Agent:
         self._connection = Connection(
             leader=False, software=f"cloche_guest/{__version__}", info=settings.hello, limits=LIMITS
         )
-        self._execs = Execs(
-            Surroundings(loop, self._connection, trees, Accounts(), report_error),
-            default_user=settings.default_user,
-            most=settings.most_execs,
-        )
+        around = Surroundings(loop, self._connection, trees, Accounts(), settings.default_user, report_error)
+        self._works = around.works
+        self._opens = _services(around, settings)
         self._link = Link(transport, self._connection, on_event=self._on_event, on_trouble=report)
-        loop.watch_children(self._execs.reap)
+        loop.watch_children(around.children.reap)
         loop.on_turn_end = self._link.flush
 
     def _on_event(self, event: Event) -> None:
@@ -103,10 +102,10 @@ class Agent:
             case Opened():
                 self._safely(event.channel, lambda: self._opened(event))
             case Received() | Acknowledged() | Ended() | Failed():
-                command = self._execs.on(event.channel)
-                # Late words to a command that is over need no answer.
-                if command is not None:
-                    self._safely(event.channel, lambda: _tell(command, event))
+                work = self._works.on(event.channel)
+                # Late words to work that is over need no answer.
+                if work is not None:
+                    self._safely(event.channel, lambda: _tell(work, event))
             case Confirmed(channel):
                 if channel == self._powering_off:
                     self._system.power_off()
@@ -119,22 +118,18 @@ class Agent:
         try:
             action()
         except CodedError as error:
-            self._connection.reset(channel, error)
-            if command := self._execs.on(channel):
-                command.kill()
+            self._give_up(channel, error)
         except Exception as error:  # the edge of a request; it is reported and answered
             self._report_error(error, f"channel {channel}")
-            self._connection.reset(
-                channel, InternalError(f"the agent failed: {type(error).__name__}: {error}")
-            )
-            if command := self._execs.on(channel):
-                command.kill()
+            self._give_up(channel, InternalError(f"the agent failed: {type(error).__name__}: {error}"))
+
+    def _give_up(self, channel: int, error: CodedError) -> None:
+        self._connection.reset(channel, error)
+        if work := self._works.on(channel):
+            work.kill()
 
     def _opened(self, opened: Opened) -> None:
         match opened.kind:
-            case "exec":
-                self._require_somebody()
-                self._execs.open(opened.channel, parse_exec(opened.params), self._env)
             case "become":
                 self._become(parse_become(opened.params))
                 self._connection.close(opened.channel, {})
@@ -142,8 +137,12 @@ class Agent:
                 self._powering_off = opened.channel
                 self._connection.close(opened.channel, {})
                 self._loop.call_later(_FAREWELL_S, self._system.power_off)
+            case kind if kind in self._opens:
+                self._require_somebody()
+                self._opens[kind](opened.channel, opened.params, self._env)
             case kind:
-                raise Unsupported(f"this agent has no {kind[:40]!r}; it has become, exec and poweroff")
+                known = ", ".join(("become", "poweroff", *self._opens))
+                raise Unsupported(f"this agent has no {kind[:40]!r}; it has {known}")
 
     def _become(self, identity: Identity) -> None:
         if self._is_somebody:
@@ -157,13 +156,19 @@ class Agent:
             raise WrongState("this machine is still any clone of its template; send become first")
 
 
-def _tell(command: Exec, event: Received | Acknowledged | Ended | Failed) -> None:
+def _services(around: Surroundings, settings: Settings) -> dict[str, Open]:
+    """Kind of request → what starts it."""
+    execs = Execs(around, most=settings.most_execs)
+    return {"exec": execs.open}
+
+
+def _tell(work: Work, event: Received | Acknowledged | Ended | Failed) -> None:
     match event:
         case Received(_, stream, data):
-            command.received(stream, data)
+            work.received(stream, data)
         case Acknowledged(_, stream, _):
-            command.acknowledged(stream)
+            work.acknowledged(stream)
         case Ended(_, stream):
-            command.ended(stream)
+            work.ended(stream)
         case Failed():
-            command.kill()
+            work.kill()

@@ -17,19 +17,18 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import msgpack
 
 from cloche_guest import spawn
-from cloche_guest.loop import Loop, Scope, Timer
-from cloche_guest.messages import ExecRequest, parse_signal, signal_name
+from cloche_guest.loop import Scope, Timer
+from cloche_guest.messages import ExecRequest, Params, parse_exec, parse_signal, signal_name
 from cloche_guest.pipes import Input, Output
-from cloche_guest.trees import Tree, Trees
-from cloche_guest.users import Account, Accounts
-from cloche_wire.connection import Connection
+from cloche_guest.trees import Tree
+from cloche_guest.users import Account
+from cloche_guest.works import Surroundings
 from cloche_wire.errors import BadRequest, CommandNotStarted, InternalError, NoSpace
 
 MESSAGES, STDIN, STDOUT, STDERR = 0, 1, 1, 2
@@ -44,18 +43,6 @@ MOST_EXECS = 256
 _MOST_MESSAGE_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What every command is started in."""
-
-    loop: Loop
-    connection: Connection
-    trees: Trees
-    accounts: Accounts
-    report: Callable[[Exception, str], None]
-    """Told of a defect and of what was being done."""
-
-
 class Exec:
     """One command.
 
@@ -64,8 +51,6 @@ class Exec:
         channel: its channel, still offered.
         request: what to run.
         env: the machine's variables.
-        default_user: whom it runs as unless the request says so.
-        on_over: called once, when the channel needs no more events.
     """
 
     def __init__(
@@ -75,12 +60,10 @@ class Exec:
         request: ExecRequest,
         *,
         env: Mapping[str, str],
-        default_user: str,
-        on_over: Callable[[Exec], None],
     ) -> None:
         self._around, self._connection = around, around.connection
         self._scope = Scope(around.loop, self.broken)
-        self.channel, self._on_over = channel, on_over
+        self.channel = channel
         self._messages: Any = None
         self._ending: dict[str, Any] | None = None
         self._ended_at = self._last_output_at = 0.0
@@ -89,7 +72,9 @@ class Exec:
         self._deadline: Timer | None = None
         self._tree: Tree | None = around.trees.new_tree()
         try:
-            started = spawn.start(_command(request, env, around.accounts.find(request.user or default_user)))
+            started = spawn.start(
+                _command(request, env, around.accounts.find(request.user or around.default_user))
+            )
         except BaseException:
             self._release_tree()
             raise
@@ -248,7 +233,7 @@ class Exec:
             output.close()
         if self._settling is not None:
             self._settling.cancel()
-        self._on_over(self)
+        self._around.works.remove(self.channel)
 
     def _signal(self, number: int) -> None:
         if self._tree is not None:
@@ -287,51 +272,27 @@ class Execs:
 
     Args:
         around: what they are started in.
-        default_user: whom they run as unless they say so.
         most: how many may run at once.
     """
 
-    def __init__(self, around: Surroundings, *, default_user: str, most: int = MOST_EXECS) -> None:
-        self._around, self._default_user, self._most = around, default_user, most
+    def __init__(self, around: Surroundings, *, most: int = MOST_EXECS) -> None:
+        self._around, self._most = around, most
         # Looked up before a template is saved, so that no clone's first command has to wait for it.
         with contextlib.suppress(CommandNotStarted):
-            around.accounts.find(default_user)
-        self._by_channel: dict[int, Exec] = {}
-        self._by_pid: dict[int, Exec] = {}
+            around.accounts.find(around.default_user)
 
-    def open(self, channel: int, request: ExecRequest, env: Mapping[str, str]) -> None:
+    def open(self, channel: int, params: Params, env: Mapping[str, str]) -> None:
         """Starts a command on an offered channel.
 
         Raises:
+            BadRequest: the parameters are wrong.
             NoSpace: too many run already.
             CommandNotStarted: it can not run.
         """
-        if len(self._by_pid) >= self._most:
+        request = parse_exec(params)
+        children = self._around.children
+        if len(children) >= self._most:
             raise NoSpace(f"{self._most} commands run at once in this machine; wait until one has ended")
-        command = Exec(
-            self._around, channel, request, env=env, default_user=self._default_user, on_over=self._over
-        )
-        self._by_channel[channel] = self._by_pid[command.pid] = command
-
-    def on(self, channel: int) -> Exec | None:
-        """The command on a channel, or None if it is over."""
-        return self._by_channel.get(channel)
-
-    def reap(self) -> None:
-        """Takes note of every process that has ended; those nobody else waits for are ours as the init process."""
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
-            command = self._by_pid.pop(pid, None)
-            if command is not None:
-                try:
-                    command.exited(status)
-                except Exception as error:  # the others have to be reaped all the same
-                    command.broken(error)
-
-    def _over(self, command: Exec) -> None:
-        self._by_channel.pop(command.channel, None)
+        command = Exec(self._around, channel, request, env=env)
+        children.expect(command.pid, command.exited, command.broken)
+        self._around.works.add(channel, command)

@@ -1,0 +1,49 @@
+"""Who waits for which child process; whom nobody waits for is reaped all the same, as the init process has to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TypeAlias
+
+OnExit: TypeAlias = Callable[[int], None]
+"""Called with the status as `waitpid` gives it."""
+OnError: TypeAlias = Callable[[Exception], None]
+
+
+class Children:
+    """The processes somebody waits for."""
+
+    def __init__(self) -> None:
+        self._expected: dict[int, tuple[OnExit, OnError]] = {}
+
+    def __len__(self) -> int:
+        return len(self._expected)
+
+    def expect(self, pid: int, on_exit: OnExit, on_error: OnError) -> None:
+        """Has a child's end told, once.
+
+        Args:
+            pid: a child not yet reaped.
+            on_exit: told how it ended.
+            on_error: told of an error that escaped `on_exit`: the others have to be reaped all the same.
+        """
+        self._expected[pid] = (on_exit, on_error)
+
+    def reap(self) -> None:
+        """Takes note of every process that has ended."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            expected = self._expected.pop(pid, None)
+            if expected is None:
+                continue
+            on_exit, on_error = expected
+            try:
+                on_exit(status)
+            except Exception as error:  # the edge of one child's end
+                on_error(error)
