@@ -54,6 +54,8 @@ class Image:
     size_bytes: int
     """Disk blocks in use, not the apparent size."""
     built_at: datetime
+    current: bool = True
+    """Whether it is what its recipe, built now, would give: what new sandboxes start from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,10 @@ class CacheUse:
     size_bytes: int
     used_at: datetime
     in_use: bool
+    prunable: bool = False
+    """Whether `prune` would delete it now."""
+    recipe: str | None = None
+    """Whose image or root file system it is; None where it is found by its name."""
 
 
 class Images(Protocol):
@@ -267,11 +273,7 @@ class Guest(Protocol):
         ...
 
     async def greeting(self) -> Greeted:
-        """The agent's hello; waits for it within the link's bounds.
-
-        Raises:
-            LinkSilent: it did not come.
-        """
+        """The agent's hello; waits for it within the link's bounds, then raises LinkSilent."""
         ...
 
     async def become(self, identity: Identity) -> None:
@@ -283,11 +285,7 @@ class Guest(Protocol):
         ...
 
     async def open_exec(self, params: dict[str, Any], *, window: int) -> Channel:
-        """An exec channel, just opened.
-
-        Raises:
-            LinkSilent: the guest does not answer.
-        """
+        """An exec channel, just opened. Raises LinkSilent if the guest does not answer."""
         ...
 
     async def power_off(self) -> bool:

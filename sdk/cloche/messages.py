@@ -101,6 +101,8 @@ class ImageInfo:
     size_bytes: int
     """What it takes on disk."""
     built_at: datetime
+    current: bool
+    """Whether new sandboxes of its recipe start from it; the others are there for what still runs from them."""
 
     @classmethod
     def parse(cls, value: Any) -> Self:
@@ -113,6 +115,7 @@ class ImageInfo:
             agent_hash=read.text("agent_hash"),
             size_bytes=read.whole("size_bytes"),
             built_at=read.moment("built_at"),
+            current=read.flag("current"),
         )
 
 
@@ -153,9 +156,16 @@ class CacheEntry:
     kind: str
     """image, rootfs, template or machine."""
     name: str
+    """A digest, a template's image and flavor, or a sandbox's id."""
+    title: str
+    """What a person knows it by, such as `python`, `python/small` or a sandbox's name."""
+    recipe: str | None
+    """None if it is of no recipe that is known."""
     size_bytes: int
     used_at: datetime
     in_use: bool
+    prunable: bool
+    """Whether pruning would delete it now."""
 
     @classmethod
     def parse(cls, value: Any) -> Self:
@@ -164,9 +174,12 @@ class CacheEntry:
         return cls(
             kind=read.text("kind"),
             name=read.text("name"),
+            title=read.text("title"),
+            recipe=read.optional("recipe", read.text),
             size_bytes=read.whole("size_bytes"),
             used_at=read.moment("used_at"),
             in_use=read.flag("in_use"),
+            prunable=read.flag("prunable"),
         )
 
 

@@ -32,13 +32,17 @@ SANDBOX: dict[str, Any] = {
     "lease_s": 3600.0, "expires_at": THEN, "ended_at": None, "end_reason": None, "timings": {"clone": 0.09},
 }  # fmt: skip
 IMAGE = {
-    "digest": "ab", "recipe": "python", "arch": "x86_64", "agent_hash": "cd", "size_bytes": 3, "built_at": THEN
+    "digest": "ab", "recipe": "python", "arch": "x86_64", "agent_hash": "cd", "size_bytes": 3, "built_at": THEN,
+    "current": True,
 }  # fmt: skip
 STATUS = {
     "version": "1", "pid": 3, "address": "unix:///x", "accelerator": "tcg", "accelerator_reason": "why", "machines": 1,
     "started_at": THEN,
 }  # fmt: skip
-ENTRY = {"kind": "image", "name": "python", "size_bytes": 3, "used_at": THEN, "in_use": False}
+ENTRY = {
+    "kind": "image", "name": "ab", "title": "python", "recipe": "python", "size_bytes": 3, "used_at": THEN,
+    "in_use": False, "prunable": True,
+}  # fmt: skip
 EVENT = {
     "seq": 1, "at": THEN, "event": "hub.started", "actor": "hub", "sandbox": None, "detail": {"a": 1},
     "prev_hash": "00", "hash": "11",

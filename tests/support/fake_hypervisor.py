@@ -138,6 +138,8 @@ class FakeHypervisor:
         self.unendable: set[str] = set()
         """Strays that cannot be ended."""
         self.prepared: list[tuple[str, str]] = []
+        self.templates: list[CacheUse] = []
+        """What `uses` tells beside the machines."""
         self._tasks = asyncio.TaskGroup()
 
     @contextlib.asynccontextmanager
@@ -192,10 +194,11 @@ class FakeHypervisor:
         self.strays.pop(machine_id, None)
 
     async def uses(self) -> Sequence[CacheUse]:
-        return [
+        machines = [
             CacheUse("machine", name, size_bytes=1 << 16, used_at=LONG_AGO, in_use=True)
             for name in self.alive
         ]
+        return [*self.templates, *machines]
 
     async def prune(self) -> int:
         return 10

@@ -73,7 +73,14 @@ class FakeImages:
 
     async def uses(self) -> Sequence[CacheUse]:
         return [
-            CacheUse("image", image.digest, image.size_bytes, LONG_AGO, image.digest in self.used)
+            CacheUse(
+                "image",
+                image.digest,
+                image.size_bytes,
+                LONG_AGO,
+                image.digest in self.used,
+                recipe=image.recipe,
+            )
             for image in self._images.values()
         ]
 

@@ -213,6 +213,7 @@ class LocalHub(ScriptedHub):
             "agent_hash": "cd" * 32,
             "size_bytes": 300 << 20,
             "built_at": THEN,
+            "current": True,
         }
         self.images.append(image)
         channel.close(image)
@@ -230,10 +231,13 @@ class LocalHub(ScriptedHub):
         entries = [
             {
                 "kind": "image",
-                "name": image["recipe"],
+                "name": image["digest"],
+                "title": image["recipe"],
+                "recipe": image["recipe"],
                 "size_bytes": image["size_bytes"],
                 "used_at": THEN,
                 "in_use": False,
+                "prunable": False,
             }
             for image in self.images
         ]

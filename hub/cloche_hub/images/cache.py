@@ -147,10 +147,11 @@ class Cache:
         return StoredImage(manifest, folder, base)
 
     def cached_images(self) -> list[CachedImage]:
-        """Every complete image as the choice of what to evict needs it."""
+        """Every complete image as the choice of what to evict needs it, newest first."""
         return [
             CachedImage(
                 digest=stored.manifest.digest,
+                recipe=stored.manifest.recipe,
                 rootfs=stored.manifest.rootfs,
                 size_bytes=disk_bytes(stored.folder),
                 used_at=used_at(stored.folder),

@@ -6,6 +6,7 @@ Pure: what is there in, what goes out. Rule: the one unused longest goes first; 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,11 +16,25 @@ class CachedImage:
     """What the decision needs to know of an image."""
 
     digest: str
+    recipe: str
     rootfs: str
     size_bytes: int
     """Without its root file system, which others may share."""
     used_at: datetime
     in_use: bool
+
+
+def choose_kept(images: Sequence[CachedImage], current: AbstractSet[str]) -> set[str]:
+    """The digests that pruning leaves even if nobody uses them: of each recipe the current one, or else the newest.
+
+    Args:
+        images: all there are, newest first.
+        current: those that new sandboxes start from.
+    """
+    kept: dict[str, str] = {}
+    for image in sorted(images, key=lambda image: image.digest not in current):
+        kept.setdefault(image.recipe, image.digest)
+    return set(kept.values())
 
 
 def choose_evicted(

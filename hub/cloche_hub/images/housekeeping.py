@@ -7,11 +7,12 @@ Rule: an image that somebody holds never goes, whatever the bounds say.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from cloche_hub.errors import NoSpace
 from cloche_hub.images.cache import Cache, disk_bytes, used_at
-from cloche_hub.images.eviction import choose_evicted
+from cloche_hub.images.eviction import choose_evicted, choose_kept
 from cloche_hub.ports import CacheUse
 
 _GIB = 1 << 30
@@ -74,10 +75,27 @@ class Housekeeping:
     def _rootfs_bytes(self) -> Mapping[str, int]:
         return {stored.manifest.id: disk_bytes(stored.folder) for stored in self._cache.rootfs()}
 
-    def uses(self) -> Sequence[CacheUse]:
-        """What every image and root file system uses on disk, the latest used first."""
+    def uses(self, *, current: AbstractSet[str] = frozenset()) -> Sequence[CacheUse]:
+        """What every image and root file system uses on disk, the latest used first.
+
+        Args:
+            current: digests of the images that new sandboxes start from.
+        """
         images = self._cache.cached_images()
-        uses = [CacheUse("image", one.digest, one.size_bytes, one.used_at, one.in_use) for one in images]
+        kept = choose_kept(images, current)
+        staying = {one.digest for one in images if one.in_use or one.digest in kept}
+        uses = [
+            CacheUse(
+                "image",
+                one.digest,
+                one.size_bytes,
+                one.used_at,
+                one.in_use,
+                prunable=one.digest not in staying,
+                recipe=one.recipe,
+            )
+            for one in images
+        ]
         for stored in self._cache.rootfs():
             over = [one for one in images if one.rootfs == stored.manifest.id]
             uses.append(
@@ -87,23 +105,25 @@ class Housekeeping:
                     disk_bytes(stored.folder),
                     max((one.used_at for one in over), default=used_at(stored.folder)),
                     in_use=any(one.in_use for one in over),
+                    prunable=not any(one.digest in staying for one in over),
+                    recipe=stored.manifest.recipe,
                 )
             )
         return sorted(uses, key=lambda use: use.used_at, reverse=True)
 
-    def prune(self) -> int:
-        """Removes what died halfway and every image nobody holds that is not the newest of its recipe.
+    def prune(self, *, current: AbstractSet[str] = frozenset()) -> int:
+        """Removes what died halfway, and the images nobody holds except one of each recipe: see `choose_kept`.
+
+        Args:
+            current: digests of the images that new sandboxes start from.
 
         Returns:
             The bytes freed.
         """
         self._cache.sweep()
-        newest: set[str] = set()
-        freed = 0
-        for stored in self._cache.images():
-            if stored.manifest.recipe in newest:
-                freed += self._cache.remove_if_unused(stored.manifest.digest)
-            newest.add(stored.manifest.recipe)
+        images = self._cache.cached_images()
+        kept = choose_kept(images, current)
+        freed = sum(self._cache.remove_if_unused(one.digest) for one in images if one.digest not in kept)
         return freed + self._cache.remove_unneeded_rootfs()
 
 

@@ -14,7 +14,7 @@ import functools
 import hashlib
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from cloche_hub.domain.image_files import ImageFiles
-from cloche_hub.errors import BuildFailed, NoSpace, RecipeNotBuilt
+from cloche_hub.errors import BadRequest, BuildFailed, NoSpace, NotFound, RecipeNotBuilt
 from cloche_hub.images.agent_bundle import AgentBundle, bundle_agent
 from cloche_hub.images.arches import Arch, host_arch
 from cloche_hub.images.builder import Rootfs, RootfsBuilder, builder_key, remove_build_tree
@@ -148,7 +148,7 @@ class ImageCache:
 
     async def list(self) -> Sequence[Image]:
         """See `ports.Images.list`."""
-        return [_as_image(stored) for stored in await asyncio.to_thread(self._cache.images)]
+        return await asyncio.to_thread(self._list)
 
     async def remove(self, digest: str) -> None:
         """See `ports.Images.remove`."""
@@ -178,11 +178,11 @@ class ImageCache:
 
     async def uses(self) -> Sequence[CacheUse]:
         """What images and root file systems use on disk, newest first."""
-        return await asyncio.to_thread(self._room.uses)
+        return await asyncio.to_thread(lambda: self._room.uses(current=self._current_digests()))
 
     async def prune(self) -> int:
-        """Removes every image nobody holds that is not the newest of its recipe; returns the bytes freed."""
-        return await asyncio.to_thread(self._room.prune)
+        """Removes every image nobody holds but the current one (or else the newest) of its recipe; returns bytes."""
+        return await asyncio.to_thread(lambda: self._room.prune(current=self._current_digests()))
 
     # Deciding
 
@@ -200,6 +200,22 @@ class ImageCache:
             if (manifest.recipe_key, manifest.initrd_key) == (wanted.key, wanted.initrd_key):
                 return stored
         return None
+
+    def _current_digests(self) -> set[str]:
+        """What `find` would return for each recipe that has an image."""
+        current = set()
+        for recipe in {stored.manifest.recipe for stored in self._cache.images()}:
+            # A recipe that is gone, or has an error in it, has no current image.
+            with suppress(NotFound, BadRequest):
+                if (stored := self._current(self._wanted(recipe))) is not None:
+                    current.add(stored.manifest.digest)
+        return current
+
+    def _list(self) -> Sequence[Image]:
+        current = self._current_digests()
+        return [
+            _as_image(stored, current=stored.manifest.digest in current) for stored in self._cache.images()
+        ]
 
     def _current_rootfs(self, wanted: _Wanted) -> StoredRootfs | None:
         for stored in self._cache.rootfs():
@@ -335,7 +351,7 @@ def _hash_files(built: Rootfs) -> Sequence[str]:
     return [hash_file(path) for path in (built.rootfs, built.kernel, *built.modules)]
 
 
-def _as_image(stored: StoredImage) -> Image:
+def _as_image(stored: StoredImage, *, current: bool = True) -> Image:
     manifest = stored.manifest
     return Image(
         digest=manifest.digest,
@@ -344,6 +360,7 @@ def _as_image(stored: StoredImage) -> Image:
         agent_hash=manifest.agent_hash,
         size_bytes=disk_bytes(stored.folder) + disk_bytes(stored.base.folder),
         built_at=manifest.built_at,
+        current=current,
     )
 
 

@@ -42,6 +42,7 @@ def image_message(image: Image) -> dict[str, Any]:
         "agent_hash": image.agent_hash,
         "size_bytes": image.size_bytes,
         "built_at": to_text(image.built_at),
+        "current": image.current,
     }
 
 
@@ -50,14 +51,17 @@ def progress_message(progress: Progress) -> dict[str, Any]:
     return {"step": progress.step, "message": progress.message, "fraction": progress.fraction}
 
 
-def cache_use_message(use: CacheUse) -> dict[str, Any]:
-    """Something on disk."""
+def cache_use_message(use: CacheUse, *, title: str, recipe: str | None) -> dict[str, Any]:
+    """Something on disk, with what a person knows it by."""
     return {
         "kind": use.kind,
         "name": use.name,
+        "title": title,
+        "recipe": recipe,
         "size_bytes": use.size_bytes,
         "used_at": to_text(use.used_at),
         "in_use": use.in_use,
+        "prunable": use.prunable,
     }
 
 

@@ -215,7 +215,8 @@ async def _watch(machine: QemuMachine) -> None:
 
 def _use_of(folder: MachineFolder) -> CacheUse:
     used_at = datetime.fromtimestamp(folder.path.stat().st_mtime, UTC)
-    return CacheUse("machine", folder.machine_id, folder.disk_bytes(), used_at, folder.is_live())
+    live = folder.is_live()
+    return CacheUse("machine", folder.machine_id, folder.disk_bytes(), used_at, live, prunable=not live)
 
 
 def _nobody_listens(_step: Progress) -> None:

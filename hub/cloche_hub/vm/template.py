@@ -243,9 +243,8 @@ class TemplateCache:
     def _use_of(self, stored: StoredTemplate) -> CacheUse:
         used_at = datetime.fromtimestamp((stored.path / _MANIFEST).stat().st_mtime, UTC)
         name = f"{stored.image[:12]} {stored.flavor}"
-        return CacheUse(
-            "template", name, _disk_bytes(stored.path), used_at, is_held(self.use_lock(stored.key))
-        )
+        in_use = is_held(self.use_lock(stored.key))
+        return CacheUse("template", name, _disk_bytes(stored.path), used_at, in_use, prunable=not in_use)
 
     def _sweep(self) -> int:
         freed = 0

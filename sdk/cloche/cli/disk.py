@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
 
 from cloche.cli import options
-from cloche.cli.output import age, show, show_json, size, table
+from cloche.cli.output import SHORT_DIGEST, age, clean_line, show, show_json, size, table
 
 if TYPE_CHECKING:
     from cloche.aio import Hub
     from cloche.cli.session import Interrupts
-    from cloche.messages import DiskUsage
+    from cloche.messages import CacheEntry, DiskUsage
+
+
+_KINDS = {
+    "image": "images",
+    "rootfs": "root file systems",
+    "template": "templates",
+    "machine": "machines",
+    "other": "other",
+}
 
 
 def add_to(app: typer.Typer) -> None:
@@ -24,7 +34,7 @@ def add_to(app: typer.Typer) -> None:
 def df(json: options.JsonOption = False) -> int:
     """Show what takes space on disk.
 
-    Images, templates and machines.
+    By kind, with a sum each. What is in use stays; what is to be pruned, `cloche prune` deletes.
 
     \b
     Examples:
@@ -46,7 +56,8 @@ def df(json: options.JsonOption = False) -> int:
 def prune(json: options.JsonOption = False) -> int:
     """Delete what nothing uses.
 
-    Templates no machine runs from, and left-over files.
+    Templates no machine runs from, images that are neither in use nor their recipe's current one, and left-over
+    files. A template is made again when it is needed, which takes seconds.
 
     \b
     Examples:
@@ -65,12 +76,39 @@ def prune(json: options.JsonOption = False) -> int:
 
 
 def _account(usage: DiskUsage) -> str:
-    rows = [
-        (entry.kind, entry.name, size(entry.size_bytes), age(entry.used_at), "yes" if entry.in_use else "no")
-        for entry in usage.entries
-    ]
-    lines = [table(("KIND", "NAME", "SIZE", "USED", "IN USE"), rows)]
+    rows = [row for kind, name in _KINDS.items() for row in _group(name, _of_kind(usage, kind))]
     total = size(sum(entry.size_bytes for entry in usage.entries))
     free = "" if usage.free_bytes is None else f", {size(usage.free_bytes)} free"
-    lines.append(f"{total} in all{free}" + (f" in {usage.cache}" if usage.cache else ""))
-    return "\n".join(lines)
+    prunable = sum(entry.size_bytes for entry in usage.entries if entry.prunable)
+    lines = [
+        clean_line(f"{total} in all{free}" + (f" in {usage.cache}" if usage.cache else "")),
+        f"cloche prune would free {size(prunable)}" if prunable else "nothing to prune",
+    ]
+    return "\n".join([table(("WHAT", "ID", "SIZE", "USED", "STATE"), rows), *lines] if rows else lines)
+
+
+def _of_kind(usage: DiskUsage, kind: str) -> list[CacheEntry]:
+    """The entries of one kind; those of kinds this version does not know are `other`."""
+    return [entry for entry in usage.entries if (entry.kind if entry.kind in _KINDS else "other") == kind]
+
+
+def _group(name: str, entries: Sequence[CacheEntry]) -> list[tuple[str, ...]]:
+    """A line for the group and one for each entry, by name; nothing if there is none."""
+    if not entries:
+        return []
+    total = sum(entry.size_bytes for entry in entries)
+    lines = [
+        (f"  {entry.title}", _short(entry), size(entry.size_bytes), age(entry.used_at), _state(entry))
+        for entry in sorted(entries, key=lambda entry: (entry.title, entry.used_at))
+    ]
+    return [(name, "", size(total), "", ""), *lines]
+
+
+def _short(entry: CacheEntry) -> str:
+    return entry.name[:SHORT_DIGEST] if entry.kind in ("image", "rootfs") else entry.name.split()[0]
+
+
+def _state(entry: CacheEntry) -> str:
+    if entry.in_use:
+        return "in use"
+    return "to be pruned" if entry.prunable else "kept"

@@ -9,16 +9,13 @@ import typer
 
 from cloche.cli import options
 from cloche.cli.complete import complete_recipes
-from cloche.cli.output import age, clean_line, show, show_json, show_table, size
+from cloche.cli.output import SHORT_DIGEST, age, clean_line, show, show_json, show_table, size
 from cloche.errors import BadRequest, NotFound
 
 if TYPE_CHECKING:
     from cloche.aio import Hub
     from cloche.cli.session import Interrupts
     from cloche.messages import ImageInfo
-
-_SHORT = 12
-"""Digits of a digest that a person is shown; more than enough to tell images apart."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -57,13 +54,16 @@ def build(
         if json:
             show_json(image)
         else:
-            show(f"{clean_line(image.recipe)}  {image.digest[:_SHORT]}  {size(image.size_bytes)}")
+            show(f"{clean_line(image.recipe)}  {image.digest[:SHORT_DIGEST]}  {size(image.size_bytes)}")
 
     return with_hub(work)
 
 
 def ls(json: options.JsonOption = False) -> int:
     """List images, newest first.
+
+    New sandboxes start from the current one of their recipe. An old one is of an earlier version of the recipe or
+    of Cloche; `cloche prune` removes it once nothing uses it and there is a newer one.
 
     \b
     Examples:
@@ -78,10 +78,17 @@ def ls(json: options.JsonOption = False) -> int:
             show_json(images)
             return
         rows = [
-            (image.recipe, image.digest[:_SHORT], image.arch, size(image.size_bytes), age(image.built_at))
+            (
+                image.recipe,
+                image.digest[:SHORT_DIGEST],
+                image.arch,
+                size(image.size_bytes),
+                age(image.built_at),
+                "current" if image.current else "old",
+            )
             for image in images
         ]
-        headings = ("RECIPE", "DIGEST", "ARCH", "SIZE", "BUILT")
+        headings = ("RECIPE", "DIGEST", "ARCH", "SIZE", "BUILT", "STATE")
         show_table(headings, rows, if_empty="no images; to build one: cloche image build python")
 
     return with_hub(work)
@@ -108,7 +115,7 @@ def rm(
         if json:
             show_json(found)
         else:
-            show(found.digest[:_SHORT])
+            show(found.digest[:SHORT_DIGEST])
 
     return with_hub(work)
 
@@ -125,6 +132,6 @@ def find_image(reference: str, images: Sequence[ImageInfo]) -> ImageInfo:
     if not matches:
         raise NotFound(f"no image {reference!r}; see: cloche image ls")
     if len(matches) > 1:
-        digests = ", ".join(image.digest[:_SHORT] for image in matches)
+        digests = ", ".join(image.digest[:SHORT_DIGEST] for image in matches)
         raise BadRequest(f"{reference!r} could be any of: {digests}; give one of these")
     return matches[0]

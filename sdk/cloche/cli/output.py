@@ -26,6 +26,8 @@ from cloche.messages import as_json, export_line
 _COLOURS = {"running": "32", "creating": "33", "removing": "33", "failed": "31"}
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _MINUTE = 60
+SHORT_DIGEST = 12
+"""Digits of a digest that a person is shown; more than enough to tell images apart."""
 
 
 def say(line: str) -> None:

@@ -6,13 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cloche_hub.images.eviction import CachedImage, choose_evicted
+from cloche_hub.images.eviction import CachedImage, choose_evicted, choose_kept
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def _image(digest: str, *, rootfs: str = "", days_unused: int = 0, in_use: bool = False) -> CachedImage:
-    return CachedImage(digest, rootfs or f"r{digest}", 10, _NOW - timedelta(days=days_unused), in_use)
+def _image(
+    digest: str, *, rootfs: str = "", days_unused: int = 0, in_use: bool = False, recipe: str = "x"
+) -> CachedImage:
+    return CachedImage(digest, recipe, rootfs or f"r{digest}", 10, _NOW - timedelta(days=days_unused), in_use)
 
 
 _OLD, _MIDDLE, _NEW = _image("old", days_unused=9), _image("middle", days_unused=5), _image("new")
@@ -58,3 +60,14 @@ def test_a_root_file_system_kept_by_an_image_in_use_does_not_count_as_freed() ->
     ]
 
     assert choose_evicted(images, {"shared": 100, "rnew": 100}, to_free=50) == ["a", "new"]
+
+
+@pytest.mark.parametrize(
+    ("current", "kept"), [(set(), {"a2", "b1"}), ({"a1"}, {"a1", "b1"}), ({"a2", "b1"}, {"a2", "b1"})]
+)
+def test_pruning_keeps_the_current_image_of_each_recipe_or_else_the_newest(
+    current: set[str], kept: set[str]
+) -> None:
+    images = [_image("a2", recipe="a"), _image("b1", recipe="b"), _image("a1", recipe="a")]
+
+    assert choose_kept(images, current) == kept

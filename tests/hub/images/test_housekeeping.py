@@ -121,3 +121,23 @@ def test_pruning_leaves_the_newest_image_of_each_recipe_and_what_is_in_use(cache
     assert _there(cache) == "bcde"
     assert freed > 0
     assert list((cache.root / "tmp").iterdir()) == []
+
+
+def test_what_pruning_would_delete_is_told_before(cache: _SmallDisk) -> None:
+    add_image(cache, "d", rootfs="1", recipe="a", hours=9)
+    add_image(cache, "e", rootfs="5", recipe="b", hours=9)
+    add_image(cache, "f", rootfs="6", recipe="b", hours=10)
+    room = Housekeeping(cache, CacheLimits())
+
+    with cache.hold(digest("f")):
+        uses = room.uses(current={digest("b")})
+        freed = room.prune(current={digest("b")})
+
+    assert {(use.kind, use.name[0]) for use in uses if use.prunable} == {
+        ("image", "a"),  # its recipe has the newer d
+        ("image", "e"),  # b is the current one, although it is older
+        ("rootfs", "5"),
+    }
+    assert {use.recipe for use in uses if use.name[0] in "be25"} == {"b"}
+    assert freed == sum(use.size_bytes for use in uses if use.prunable)
+    assert _there(cache) == "bcdf"

@@ -43,7 +43,7 @@ def test_an_image_a_step_and_a_use_of_the_cache_are_plain_values() -> None:
     assert travels(image_message(image))["built_at"] == AT
     assert travels(progress_message(Progress("x", "y"))) == {"step": "x", "message": "y", "fraction": None}
     use = CacheUse("image", "n", 1, MOMENT, in_use=True)
-    assert travels(cache_use_message(use))["used_at"] == AT
+    assert travels(cache_use_message(use, title="python", recipe="python"))["used_at"] == AT
 
 
 def test_an_audit_event_holds_what_its_hash_is_made_of() -> None:

@@ -33,8 +33,11 @@ async def test_a_recipe_there_is_not_is_told(cloche: Cloche, hub: LocalHub) -> N
 async def test_ls_shows_a_line_an_image(cloche: Cloche, hub: LocalHub) -> None:
     await cloche("image", "build", "python")
     heading, line = (await cloche("image", "ls")).out.splitlines()
-    assert heading.split() == ["RECIPE", "DIGEST", "ARCH", "SIZE", "BUILT"]
+    assert heading.split() == ["RECIPE", "DIGEST", "ARCH", "SIZE", "BUILT", "STATE"]
     assert line.split()[:5] == ["python", "abababababab", "x86_64", "300.0", "MiB"]
+    assert line.endswith("  current")
+    hub.images[0]["current"] = False
+    assert (await cloche("image", "ls")).out.endswith("  old\n")
     assert [image["recipe"] for image in json.loads((await cloche("image", "ls", "--json")).out)] == [
         "python"
     ]
@@ -55,7 +58,7 @@ async def test_rm_in_json_is_the_image_that_was(cloche: Cloche, hub: LocalHub) -
 
 
 def _image(digest: str, recipe: str) -> ImageInfo:
-    return ImageInfo(digest, recipe, "x86_64", "cd", 1, datetime(2026, 1, 1, tzinfo=UTC))
+    return ImageInfo(digest, recipe, "x86_64", "cd", 1, datetime(2026, 1, 1, tzinfo=UTC), current=True)
 
 
 _IMAGES = [_image("abc1", "python"), _image("abd2", "python"), _image("c0de", "minimal")]

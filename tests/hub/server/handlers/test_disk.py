@@ -8,16 +8,25 @@ import pytest
 
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.errors import NoSpace
+from cloche_hub.ports import CacheUse
+from tests.support.fake_images import LONG_AGO
 from tests.support.hub import running_hub
 
 
 async def test_the_usage_lists_images_and_machines_and_what_is_free(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         made = await client.create()
+        hub.hypervisor.templates = [
+            CacheUse("template", f"{digest} small", 7, LONG_AGO, in_use=False, prunable=True)
+            for digest in ("python-dig", "forgotten")
+        ]
         usage = await client.call("disk.usage")
-        assert [(entry["kind"], entry["name"]) for entry in usage["entries"]] == [
-            ("image", "python-digest"),
-            ("machine", made["id"]),
+        keys = ("kind", "name", "title", "recipe", "in_use", "prunable")
+        assert [tuple(entry[key] for key in keys) for entry in usage["entries"]] == [
+            ("image", "python-digest", "python", "python", False, False),
+            ("template", "python-dig small", "python/small", "python", False, True),
+            ("template", "forgotten small", "forgotten small", None, False, True),
+            ("machine", made["id"], made["name"], "python", True, False),
         ]
         assert usage["cache"] == str(tmp_path)
         assert usage["free_bytes"] > 0
