@@ -28,7 +28,7 @@ def errors() -> list[Exception]:
 
 def test_each_child_s_end_is_told_to_whom_it_concerns_once(errors: list[Exception]) -> None:
     children = Children()
-    told: list[object] = []
+    told: list[tuple[str, int]] = []
     children.expect(
         _child(3), lambda status: told.append(("a", os.waitstatus_to_exitcode(status))), errors.append
     )
@@ -55,7 +55,7 @@ def test_a_child_nobody_waits_for_is_reaped() -> None:
 
 def test_an_error_in_one_ending_keeps_no_other_from_being_told(errors: list[Exception]) -> None:
     children = Children()
-    told: list[object] = []
+    told: list[int] = []
 
     def fail(_status: int) -> None:
         raise ValueError("broken")
