@@ -150,10 +150,10 @@ class Settings(BaseSettings):
         64, ge=1, le=65536, description="Sandboxes that are not removed, of everybody together."
     )
     default_lease_s: float = Field(
-        3600, gt=0, description="Seconds a sandbox lives after its last use, unless its maker says otherwise."
+        3600, ge=1, description="Seconds a sandbox lives after its last use, unless its maker says otherwise."
     )
     max_lease_s: float = Field(
-        30 * 86400, gt=0, le=10 * 365 * 86400, description="The longest lease; at least default_lease_s."
+        30 * 86400, ge=1, le=10 * 365 * 86400, description="The longest lease; at least default_lease_s."
     )
     resume_grace_s: float = Field(
         30,

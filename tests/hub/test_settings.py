@@ -86,7 +86,7 @@ def test_variables_that_are_not_the_hubs_do_not_disturb_it(monkeypatch: pytest.M
         ("tls_cert", "cert.pem", "give an absolute path"),
         ("max_frame_bytes", "1", "greater than or equal to 4096"),
         ("max_connections", "many", "valid integer"),
-        ("default_lease_s", "0", "greater than 0"),
+        ("default_lease_s", "0.5", "greater than or equal to 1"),
         ("default_lease_s", "nan", "finite number"),
         ("max_lease_s", "1e99", "less than or equal to"),
         ("tcg_scale", "0.5", "greater than or equal to 1"),

@@ -41,6 +41,8 @@ The rest is for what frames them, about 3 % of them, and for the other parameter
 """
 MAX_PATH = 4095
 """Bytes of a path: PATH_MAX without its final NUL."""
+MIN_LEASE_S = 1.0
+"""Below it a sandbox would be gone before its maker could use it."""
 MAX_TIMEOUT_S = 30 * 86400.0
 AUDITED_ARGV = 4096
 """Characters of a command line that the audit holds itself; its digest covers the rest."""
@@ -149,6 +151,8 @@ def parse_create(params: object, *, default_lease_s: float, max_lease_s: float) 
     recipe = parse_recipe(fields)
     name = fields.optional_text("name")
     lease_s = fields.seconds("lease_s", most=max_lease_s)
+    if lease_s is not None and lease_s < MIN_LEASE_S:
+        raise BadRequest(f"lease_s must be at least {MIN_LEASE_S:g} second, not {lease_s:g}")
     return CreateRequest(
         recipe=recipe,
         flavor=flavor_named(fields.text("flavor", DEFAULT_FLAVOR)),

@@ -50,7 +50,7 @@ def exec_(
         env=options.parse_env(env),
         cwd=cwd,
         user=user,
-        timeout_s=options.parse_duration(timeout),
+        timeout_s=options.parse_timeout(timeout),
         stdin=wants_stdin(stdin),
     )
 

@@ -14,8 +14,9 @@ import typer
 
 from cloche.cli import audit, completion, disk, doctor, execute, hub, image, run, sandboxes
 from cloche.cli.failures import BY_SIGNAL, FAILED, SIGPIPE, PipeClosed, status_for, told, unwritable
+from cloche.cli.options import in_options
 from cloche.cli.output import clean
-from cloche.errors import CodedError
+from cloche.errors import BadRequest, CodedError
 from cloche.version import VERSION
 
 _HELP = """Run code nobody trusts in real virtual machines on your own host.
@@ -105,6 +106,9 @@ def run_command(argv: list[str]) -> int:
     except (PipeClosed, BrokenPipeError, SystemExit):
         # The library ends the program itself in one case only: when nobody reads its help any more.
         return BY_SIGNAL + SIGPIPE
+    except BadRequest as error:
+        _fail(in_options(error.message), error)
+        return FAILED
     except CodedError as error:
         _fail(error.message, error)
         return status_for(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, overload
+from typing import Annotated
 
 import typer
 
@@ -14,25 +14,64 @@ from cloche.cli.complete import complete_flavors, complete_recipes, complete_san
 _PARTS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)(ms|s|m|h|d))+", re.ASCII)
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
+_SAID = {
+    "argv and env": "the command and --env",
+    "argv": "the command",
+    "cwd": "--cwd",
+    "env": "--env",
+    "labels": "--label",
+    "lease_s": "--lease",
+    "timeout_s": "--timeout",
+    "user": "--user",
+}
+"""How the command line calls a request's fields."""
+_FIELD = re.compile(rf"^({'|'.join(_SAID)})\b")
 
 
-@overload
-def parse_duration(text: str) -> float: ...
-@overload
-def parse_duration(text: str | None) -> float | None: ...
-def parse_duration(text: str | None) -> float | None:
-    """Seconds in `90s`, `15m`, `2h`, `1h30m`, `1d`, or a plain number of seconds; None if nothing is given.
+def parse_lease(text: str | None) -> float | None:
+    """Seconds in the text of `--lease`; None if there is none.
 
     Raises:
-        BadParameter: it is none of these.
+        BadParameter: it is no duration, or too short to use a sandbox.
     """
+    seconds = _parse_duration(text, "--lease")
+    if seconds is not None and seconds < 1:
+        raise typer.BadParameter(
+            f"{text!r} is too short to use a sandbox; give at least 1s", param_hint="--lease"
+        )
+    return seconds
+
+
+def parse_timeout(text: str | None) -> float | None:
+    """Seconds in the text of `--timeout`; None if there is none.
+
+    Raises:
+        BadParameter: it is no duration above 0.
+    """
+    seconds = _parse_duration(text, "--timeout")
+    if seconds == 0:
+        raise typer.BadParameter("give a duration above 0, or leave it out", param_hint="--timeout")
+    return seconds
+
+
+def _parse_duration(text: str | None, option: str) -> float | None:
+    """Seconds in `90s`, `10m`, `2h`, `1h30m`, `1d`, or a plain number of seconds; None if nothing is given."""
     if text is None:
         return None
     if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
         return float(text)
     if not _DURATION.fullmatch(text):
-        raise typer.BadParameter(f"{text!r} is no duration; give one such as 90s, 15m, 2h or 1h30m")
+        raise typer.BadParameter(
+            f"{text!r} is no duration; give one such as 90s, 10m, 2h or 1h30m (units are ms, s, m, h and d; "
+            "a number alone is seconds)",
+            param_hint=option,
+        )
     return sum(float(number) * _PARTS[unit] for number, unit in _PART.findall(text))
+
+
+def in_options(message: str) -> str:
+    """A message of the hub about a wrong request, which begins with a field's name, in the words of the command line."""
+    return _FIELD.sub(lambda field: _SAID[field[0]], message)
 
 
 def parse_env(texts: Iterable[str] | None, environ: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -134,10 +173,19 @@ LabelFilterOption = Annotated[
 ]
 LeaseOption = Annotated[
     str | None,
-    typer.Option("--lease", metavar="DURATION", help="How long it lives after its last use, such as 2h."),
+    typer.Option(
+        "--lease",
+        metavar="DURATION",
+        help="How long it lives after its last use: 90s, 10m, 2h, 1d; a number alone is seconds.",
+    ),
 ]
 TimeoutOption = Annotated[
-    str | None, typer.Option("--timeout", metavar="DURATION", help="End the command after this, such as 90s.")
+    str | None,
+    typer.Option(
+        "--timeout",
+        metavar="DURATION",
+        help="End the command after this: 90s, 10m, 2h; a number alone is seconds.",
+    ),
 ]
 UserOption = Annotated[
     str | None,

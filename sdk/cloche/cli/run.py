@@ -50,12 +50,12 @@ def run(
     from cloche.cli.progress import shown_progress
     from cloche.cli.session import with_hub
 
-    env_, labels, lease_s = options.parse_env(env), options.parse_labels(label), options.parse_duration(lease)
+    env_, labels, lease_s = options.parse_env(env), options.parse_labels(label), options.parse_lease(lease)
     how = Command(
         tuple(command),
         cwd=cwd,
         user=user,
-        timeout_s=options.parse_duration(timeout),
+        timeout_s=options.parse_timeout(timeout),
         stdin=wants_stdin(stdin),
     )
 

@@ -62,7 +62,7 @@ def create(
     from cloche.cli.progress import shown_progress
     from cloche.cli.session import with_hub
 
-    env_, labels, lease_s = options.parse_env(env), options.parse_labels(label), options.parse_duration(lease)
+    env_, labels, lease_s = options.parse_env(env), options.parse_labels(label), options.parse_lease(lease)
 
     async def work(hub: Hub, _interrupts: Interrupts) -> None:
         with shown_progress() as on_progress:

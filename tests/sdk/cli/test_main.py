@@ -13,7 +13,7 @@ import typer.main
 
 from cloche.cli import main as cli
 from cloche.cli.main import app, run_command
-from cloche.errors import NotFound
+from cloche.errors import BadRequest, NotFound
 from cloche.version import VERSION
 from tests.sdk.cli.conftest import CLOCHE, Cloche
 
@@ -72,7 +72,14 @@ async def test_a_group_without_a_command_shows_what_there_is(cloche: Cloche, wor
             ("rm",),
             "cloche: Invalid value: give the sandboxes to remove, or --label, or --all; see: cloche rm --help",
         ),
-        (("run", "--timeout", "soon", "--", "x"), "such as 90s, 15m, 2h or 1h30m; see: cloche run --help"),
+        (
+            ("run", "--timeout", "soon", "--", "x"),
+            "cloche: Invalid value for --timeout: 'soon' is no duration; give one such as 90s, 10m, 2h or 1h30m (units",
+        ),
+        (
+            ("create", "--lease", "10ms"),
+            "cloche: Invalid value for --lease: '10ms' is too short to use a sandbox; give at least 1s; see: cloche create --help",
+        ),
     ],
 )
 async def test_wrong_usage_is_one_line_and_status_2(
@@ -94,6 +101,7 @@ def _failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("error", "status", "line"),
     [
+        (BadRequest("lease_s must be at most 5"), 125, "cloche: --lease must be at most 5\n"),
         (NotFound("no sandbox 'x'"), 125, "cloche: no sandbox 'x'\n"),
         (NotFound("\033[2J"), 125, "cloche: \\x1b[2J\n"),
         (OSError(28, "No space left on device"), 125, "cloche: No space left on device\n"),

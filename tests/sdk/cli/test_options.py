@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import typer
 
-from cloche.cli.options import parse_duration, parse_env, parse_labels
+from cloche.cli.options import in_options, parse_env, parse_labels, parse_lease, parse_timeout
 
 
 @pytest.mark.parametrize(
@@ -22,17 +22,49 @@ from cloche.cli.options import parse_duration, parse_env, parse_labels
     ],
 )
 def test_a_duration_is_seconds(text: str, seconds: float) -> None:
-    assert parse_duration(text) == pytest.approx(seconds)
+    assert parse_timeout(text) == pytest.approx(seconds)
 
 
 def test_no_duration_is_none() -> None:
-    assert parse_duration(None) is None
+    assert (parse_timeout(None), parse_lease(None)) == (None, None)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-5s", "5x", "5 s", "s", "1h-5m", "٣s"])
 def test_what_is_no_duration_is_refused_with_what_would_do(text: str) -> None:
-    with pytest.raises(typer.BadParameter, match="such as 90s, 15m, 2h or 1h30m"):
-        parse_duration(text)
+    with pytest.raises(
+        typer.BadParameter, match=r"such as 90s, 10m, 2h or 1h30m .* a number alone is seconds"
+    ):
+        parse_timeout(text)
+
+
+@pytest.mark.parametrize("text", ["0", "0.9", "999ms"])
+def test_a_lease_too_short_to_be_of_use_is_refused(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="give at least 1s") as raised:
+        parse_lease(text)
+    assert raised.value.param_hint == "--lease"
+    assert parse_lease("1s") == 1
+
+
+def test_a_timeout_of_nothing_is_refused() -> None:
+    with pytest.raises(typer.BadParameter, match="above 0") as raised:
+        parse_timeout("0s")
+    assert raised.value.param_hint == "--timeout"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("lease_s must be at most 5 seconds, not 6.0", "--lease must be at most 5 seconds, not 6.0"),
+        ("timeout_s must be above 0", "--timeout must be above 0"),
+        ("labels has a key 'env'", "--label has a key 'env'"),
+        ("argv and env are 9 bytes together", "the command and --env are 9 bytes together"),
+        ("argv[1] is longer", "the command[1] is longer"),
+        ("environment is a word of its own", "environment is a word of its own"),
+        ("the lease_s of another", "the lease_s of another"),
+    ],
+)
+def test_what_the_hub_says_of_a_field_is_said_of_its_option(message: str, said: str) -> None:
+    assert in_options(message) == said
 
 
 def test_variables_are_said_or_taken_from_here() -> None:

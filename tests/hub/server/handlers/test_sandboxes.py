@@ -62,3 +62,5 @@ async def test_the_lease_asked_for_is_bounded_by_the_hubs(tmp_path: Path) -> Non
         assert (await client.create(lease_s=100))["lease_s"] == 100
         with pytest.raises(BadRequest, match="lease_s"):
             await client.create(lease_s=101)
+        with pytest.raises(BadRequest, match=r"lease_s must be at least 1 second, not 0\.99"):
+            await client.create(lease_s=0.99)
