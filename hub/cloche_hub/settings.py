@@ -10,15 +10,24 @@ Rule: a wrong value is one line that names the setting, the value and what would
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import os
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -30,8 +39,25 @@ from pydantic_settings import (
 from cloche_hub.errors import SettingsError
 from cloche_wire.rendezvous import Locations, locations
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 SETTINGS_FILE = "hub.toml"
 ENV_PREFIX = "CLOCHE_"
+_SHOWN = 60
+_ADVICE = {
+    **dict.fromkeys(("bool_parsing", "bool_type"), "give true or false"),
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "give a whole number, without a unit"),
+    **dict.fromkeys(("float_parsing", "float_type", "finite_number"), "give a number, without a unit"),
+    "string_type": "give a text in quotes",
+    "path_type": "give an absolute path in quotes",
+    "tuple_type": 'give a list of texts, such as ["a", "b"]',
+    "literal_error": "give {expected}",
+    "greater_than": "give more than {gt}",
+    "greater_than_equal": "give at least {ge}",
+    "less_than_equal": "give at most {le}",
+}
+"""What would do, by the validating library's word for what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +234,14 @@ class Settings(BaseSettings):
         """Where settings come from, the first one winning (called by pydantic-settings)."""
         return init_settings, env_settings, InitSettingsSource(settings_cls, _read_file(settings_file()))
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_flags_as_numbers(cls, value: object, info: ValidationInfo) -> object:
+        # TOML's true would pass for 1.
+        if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation in (int, float):
+            raise ValueError("give a number")
+        return value
+
     @model_validator(mode="after")
     def _fit_together(self) -> Settings:
         for problem in self._misfits():
@@ -277,13 +311,33 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 def _told(error: ValidationError, overrides: dict[str, Any]) -> str:
     first = error.errors(include_url=False)[0]
-    message = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if not first["loc"]:
-        return f"settings do not fit together: {message}"
+        return f"settings do not fit together: {_advice(first)}"
     name = str(first["loc"][0])
     if first["type"] == "extra_forbidden":
-        return f"no setting is called {name!r}, as {settings_file()} has it; the README lists them"
-    return f"setting {name} ({_place(name, overrides)}) is wrong: {message[:1].lower()}{message[1:]}; it is {first['input']!r}"
+        return _unknown(name, first["input"])
+    value = repr(first["input"])
+    shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+    return f"setting {name} ({_place(name, overrides)}) is wrong: {_advice(first)}; it is {shown}"
+
+
+def _advice(error: ErrorDetails) -> str:
+    """What would do, in the words of whoever writes settings."""
+    advice = _ADVICE.get(error["type"])
+    if advice is not None:
+        return advice.format(**error.get("ctx", {}))
+    message = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    return f"{message[:1].lower()}{message[1:]}"
+
+
+def _unknown(key: str, value: object) -> str:
+    where = f"no setting is called {key[:_SHOWN]!r}, as {settings_file()} has it"
+    if isinstance(value, dict):
+        return f"{where}; settings stand at its top, under no [heading]"
+    # People write what they know from the environment, or from other programs.
+    plain = key.lower().removeprefix(ENV_PREFIX.lower()).replace("-", "_")
+    near = difflib.get_close_matches(plain, Settings.model_fields, n=1)
+    return f"{where}; " + (f"did you mean {near[0]!r}?" if near else "the README lists them")
 
 
 def _place(name: str, overrides: dict[str, Any]) -> str:

@@ -84,19 +84,19 @@ def test_variables_that_are_not_the_hubs_do_not_disturb_it(monkeypatch: pytest.M
         ("listen", "localhost:http", "give HOST:PORT"),
         ("listen", "localhost:70707", "a port is at most 65535"),
         ("tls_cert", "cert.pem", "give an absolute path"),
-        ("max_frame_bytes", "1", "greater than or equal to 4096"),
-        ("max_connections", "many", "valid integer"),
-        ("default_lease_s", "0.5", "greater than or equal to 1"),
-        ("default_lease_s", "nan", "finite number"),
-        ("max_lease_s", "1e99", "less than or equal to"),
-        ("tcg_scale", "0.5", "greater than or equal to 1"),
+        ("max_frame_bytes", "1", "give at least 4096"),
+        ("max_connections", "many", "give a whole number, without a unit"),
+        ("default_lease_s", "0.5", "give at least 1"),
+        ("default_lease_s", "nan", "give a number, without a unit"),
+        ("max_lease_s", "1e99", "give at most"),
+        ("tcg_scale", "0.5", "give at least 1"),
         ("machine_uids", "0-10", "two user ids above 1000"),
         ("machine_uids", "3000-2000", "the smaller one first"),
         ("machine_uids", "4294967290-4294967295", "two user ids"),
         ("machine_uids", "2000", "give FIRST-LAST"),
         ("machine_uids", "a-b", "give FIRST-LAST"),
         ("log_level", "loud", "'debug', 'info', 'warning' or 'error'"),
-        ("plain_tcp", "perhaps", "valid boolean"),
+        ("plain_tcp", "perhaps", "give true or false"),
     ],
 )
 def test_a_wrong_value_is_one_line_that_names_the_setting_its_place_and_the_value(
@@ -152,11 +152,45 @@ def test_loopback_needs_no_tls_and_the_rest_needs_it_or_a_word(values: dict[str,
     load_settings(**values)
 
 
-def test_an_unknown_setting_in_the_file_is_named(home: Path) -> None:
-    (home / "hub.toml").write_text("max_sandbox = 3\n")
-    assert (
-        refusal() == f"no setting is called 'max_sandbox', as {home}/hub.toml has it; the README lists them"
-    )
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("max_sandbox = 3", "did you mean 'max_sandboxes'?"),
+        ("log-level = 'info'", "did you mean 'log_level'?"),
+        ("CLOCHE_LISTEN = []", "did you mean 'listen'?"),
+        ("zzz = 3", "the README lists them"),
+        ("[hub]\nlisten = []", "settings stand at its top, under no [heading]"),
+    ],
+)
+def test_an_unknown_setting_in_the_file_is_named_with_what_may_be_meant(
+    home: Path, line: str, advice: str
+) -> None:
+    (home / "hub.toml").write_text(f"{line}\n")
+    key = line.partition(" ")[0].partition("]")[0].strip("[")
+    assert refusal() == f"no setting is called {key!r}, as {home}/hub.toml has it; {advice}"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("listen = 5", 'give a list of texts, such as ["a", "b"]; it is 5'),
+        ("allowed_origins = [3]", "give a text in quotes; it is 3"),
+        ("tls_cert = 5", "give an absolute path in quotes; it is 5"),
+        ("max_sandboxes = true", "give a number; it is True"),
+        ("max_sandboxes = 1.5", "give a whole number, without a unit; it is 1.5"),
+        ("default_lease_s = '1h'", "give a number, without a unit; it is '1h'"),
+        ("plain_tcp = 3", "give true or false; it is 3"),
+        ("log_format = {a = 1}", "give 'console' or 'json'; it is {'a': 1}"),
+        (f"listen = '{'x' * 99}'", f"such as 127.0.0.1:7070 or [::1]:7070; it is '{'x' * 59}…"),
+    ],
+)
+def test_a_value_of_another_type_in_the_file_is_one_line_with_what_would_do(
+    home: Path, line: str, said: str
+) -> None:
+    (home / "hub.toml").write_text(f"{line}\n")
+    told = refusal()
+    assert told.startswith(f"setting {line.partition(' ')[0]} (in {home}/hub.toml) is wrong: ")
+    assert told.endswith(said)
 
 
 def test_a_file_that_is_not_good_toml_is_named_with_the_place(home: Path) -> None:
