@@ -11,6 +11,8 @@ Rule: cancellation and KeyboardInterrupt pass through as they are; nothing else 
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cloche_wire.errors import (
@@ -66,8 +68,8 @@ __all__ = [
     "WrongState",
 ]
 
-_TAIL_LINES = 10
-_TAIL_CHARACTERS = 2000
+_SHOWN = 300
+"""Characters of a command, and of a line it wrote, in a message."""
 
 
 class HubNotRunning(CodedError):
@@ -77,22 +79,34 @@ class HubNotRunning(CodedError):
 
 
 class CommandFailed(CodedError):
-    """A command that was to succeed did not; `completed` has all of it, the message how it ended and its last lines."""
+    """A command that was to succeed did not; the message says which, how it ended and the last line it wrote.
+
+    Args:
+        cmd: the command, as it was given.
+        completed: all of how it ended and what it wrote.
+    """
 
     code = "command_failed"
 
-    def __init__(self, completed: Completed) -> None:
-        super().__init__(_story(completed), exit_code=completed.exit_code, signal=completed.signal)
+    def __init__(self, cmd: str | Sequence[str], completed: Completed) -> None:
+        command = cmd if isinstance(cmd, str) else shlex.join(cmd)
+        super().__init__(_story(command, completed), exit_code=completed.exit_code, signal=completed.signal)
+        self.command = command
         self.completed = completed
 
 
-def _story(completed: Completed) -> str:
+def _story(command: str, completed: Completed) -> str:
     if completed.timed_out:
         ending = f"did not end in time (it had {completed.duration_s:.1f} s)"
     elif completed.signal is not None:
         ending = f"was ended by SIG{completed.signal}"
     else:
         ending = f"ended with exit code {completed.exit_code}"
-    last_lines = "\n".join((completed.stderr.strip() or completed.stdout.strip()).splitlines()[-_TAIL_LINES:])
-    words = f"the command {ending}"
-    return f"{words}:\n{last_lines[-_TAIL_CHARACTERS:]}" if last_lines else words
+    said = (completed.stderr.strip() or completed.stdout.strip()).rpartition("\n")[2]
+    # SAFETY: what a guest wrote must not paint over the terminal of whoever reads the message.
+    line = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in _cut(said.strip()))
+    return f"the command {_cut(command)!r} {ending}" + (f": {line}" if line else "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

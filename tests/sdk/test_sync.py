@@ -80,6 +80,11 @@ def test_help_shows_signatures_as_they_are_for_blocking_callers() -> None:
     assert "async" not in text
 
 
+def test_the_package_shows_its_public_names_only() -> None:
+    assert dir(cloche) == sorted(cloche.__all__)
+    assert all(hasattr(cloche, name) for name in dir(cloche))
+
+
 async def _elsewhere(work: Callable[[], object]) -> object:
     """Runs blocking work in a thread: the hub it talks to lives in this one."""
     async with asyncio.timeout(30):

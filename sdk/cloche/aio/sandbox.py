@@ -148,7 +148,7 @@ class Sandbox:
             ended.exit_code, ended.signal, ended.timed_out, ended.duration_s, stdout, stderr
         )
         if check and not completed.ok:
-            raise CommandFailed(completed)
+            raise CommandFailed(cmd, completed)
         return completed
 
     def exec(
