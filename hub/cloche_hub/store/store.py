@@ -5,15 +5,16 @@ The face services know is `ports.Store`; this is its implementation on SQLite.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+from cloche_hub.domain.approval import Approval, ApprovalState
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token
-from cloche_hub.store import sandboxes, tokens
+from cloche_hub.store import approvals, sandboxes, tokens
 from cloche_hub.store.audit import Audit
 from cloche_hub.store.database import Database, open_database, utc_now
 from cloche_hub.store.head_watch import HeadWatch
@@ -81,6 +82,29 @@ class Store:
     async def token(self, token_id: str) -> Token | None:
         """The token with this id, revoked or not; None if there is none."""
         return await tokens.fetch_one(self._database, token_id)
+
+    async def approvals(
+        self,
+        *,
+        states: Collection[ApprovalState],
+        limit: int,
+        sandbox: str | None = None,
+        owner: str | None = None,
+    ) -> Sequence[Approval]:
+        """The newest approvals in these states, newest first; of one sandbox, of one owner's sandboxes, or of all."""
+        return await approvals.fetch(self._database, states=states, limit=limit, sandbox=sandbox, owner=owner)
+
+    async def find_approval(self, reference: str, *, owner: str | None = None) -> Approval:
+        """The approval whose id is, or begins with, a reference; among this owner's, or everybody's.
+
+        Raises:
+            BadRequest, NotFound: several are meant, or none.
+        """
+        return await approvals.find(self._database, reference, owner=owner)
+
+    async def pending_approvals(self) -> int:
+        """How many approvals wait for a decision."""
+        return await approvals.count_pending(self._database)
 
     async def tokens(self) -> Sequence[Token]:
         """Every token, oldest first."""

@@ -11,11 +11,12 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from cloche_hub.domain.approval import Approval
 from cloche_hub.domain.audit import AuditEvent, Head, Json, chain
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token
-from cloche_hub.store import audit, sandboxes, tokens
+from cloche_hub.store import approvals, audit, sandboxes, tokens
 from cloche_hub.store.rows import Values
 
 
@@ -94,3 +95,23 @@ class Transaction:
             WrongState: it has been revoked already.
         """
         return tokens.revoke(self, token_id, at=at)
+
+    def insert_approval(self, approval: Approval) -> None:
+        """Adds an approval."""
+        approvals.insert(self, approval)
+
+    def update_approval(self, approval: Approval) -> None:
+        """Writes what was decided about an approval.
+
+        Raises:
+            NotFound: there never was one with its id.
+        """
+        approvals.update(self, approval)
+
+    def approval(self, approval_id: str) -> Approval:
+        """The approval with this id, as it is now.
+
+        Raises:
+            NotFound: there never was one.
+        """
+        return approvals.get(self, approval_id)

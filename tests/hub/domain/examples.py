@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from cloche_hub.domain.approval import Approval, ApprovalState, OnDeadline
 from cloche_hub.domain.sandbox import Sandbox, State
 
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -23,3 +24,24 @@ def sandbox(**changes: Any) -> Sandbox:
         "lease_s": 60.0,
     }
     return Sandbox(**{**fields, **changes})
+
+
+def approval(**changes: Any) -> Approval:
+    """An approval that has been pending since `MOMENT`, of a call of `sandbox()`."""
+    fields: dict[str, Any] = {
+        "id": "apr_2c9m4x7qk1tz",
+        "sandbox": "sb_7k2m9qx4tn0c",
+        "sandbox_name": "mossy-acorn",
+        "owner": "admin",
+        "labels": {"team": "ml"},
+        "callback": "cb_1",
+        "method": "pay.transfer",
+        "params": '{"amount":5,"to":"ann"}',
+        "caller": {"pid": 7, "program": "python3", "uid": 1000},
+        "rule": "payments",
+        "state": ApprovalState.PENDING,
+        "created_at": MOMENT,
+        "deadline_at": MOMENT + timedelta(minutes=5),
+        "on_deadline": OnDeadline.DENY,
+    }
+    return Approval(**{**fields, **changes})

@@ -1,0 +1,188 @@
+"""An approval as a value: one call out of a sandbox that policy holds until a human has decided.
+
+    pending ──► approved | edited | denied      somebody decided; the first decision stands
+       ├──────► expired                         nobody did in time: the policy says what that means
+       └──────► abandoned                       the caller gave up, or its sandbox ended
+
+Pure: the store keeps approvals, services act on them. Nothing here reads a clock.
+
+Rule: the only way to another state is `move`, along `TRANSITIONS`; whoever comes second learns who was first.
+Rule: parameters are canonical JSON texts, so that what was approved, shown and audited are the same bytes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+
+from cloche_hub.domain.sandbox import NOTHING
+from cloche_hub.errors import BadRequest, Conflict
+
+MAX_REASON = 500
+"""Characters of a reason."""
+
+
+class ApprovalState(StrEnum):
+    """What has become of a call that waits for a decision."""
+
+    PENDING = "pending"
+    """Nobody has decided yet."""
+    APPROVED = "approved"
+    """It goes on as it was asked."""
+    EDITED = "edited"
+    """It goes on with other parameters."""
+    DENIED = "denied"
+    """The caller is refused."""
+    EXPIRED = "expired"
+    """Nobody decided by the deadline."""
+    ABANDONED = "abandoned"
+    """Nobody waits for it any more."""
+
+
+class Decision(StrEnum):
+    """What can happen to a pending approval."""
+
+    APPROVE = "approve"
+    EDIT = "edit"
+    DENY = "deny"
+    EXPIRE = "expire"
+    ABANDON = "abandon"
+
+
+TRANSITIONS: Mapping[tuple[ApprovalState, Decision], ApprovalState] = MappingProxyType(
+    {
+        (ApprovalState.PENDING, Decision.APPROVE): ApprovalState.APPROVED,
+        (ApprovalState.PENDING, Decision.EDIT): ApprovalState.EDITED,
+        (ApprovalState.PENDING, Decision.DENY): ApprovalState.DENIED,
+        (ApprovalState.PENDING, Decision.EXPIRE): ApprovalState.EXPIRED,
+        (ApprovalState.PENDING, Decision.ABANDON): ApprovalState.ABANDONED,
+    }
+)
+"""Every legal move: a decision is never taken back."""
+
+
+class OnDeadline(StrEnum):
+    """What an approval that nobody decided means. The policy says so, never the guest."""
+
+    DENY = "deny"
+    ALLOW = "allow"
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """One call that waits, or has waited, for a decision."""
+
+    id: str
+    """`apr_…`."""
+    sandbox: str
+    """The id of the sandbox it comes from, as its link says."""
+    sandbox_name: str
+    owner: str
+    """Whose sandbox that is."""
+    callback: str
+    """The call's id, unique in its sandbox."""
+    method: str
+    params: str
+    """Canonical JSON, as the guest asked."""
+    rule: str
+    """The rule of the policy that holds it."""
+    state: ApprovalState
+    created_at: datetime
+    deadline_at: datetime
+    on_deadline: OnDeadline
+    labels: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    """The sandbox's."""
+    caller: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    """What the guest says of who calls: pid, uid, program. A hint for a person, never a reason for a decision."""
+    decided_at: datetime | None = None
+    decided_by: str | None = None
+    """The token's id, or `hub`."""
+    reason: str | None = None
+    """Why it was decided so, or came to nothing."""
+    approved_params: str | None = None
+    """Canonical JSON; there exactly where a human edited the parameters."""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether somebody can still decide."""
+        return self.state is ApprovalState.PENDING
+
+    @property
+    def final_params(self) -> str:
+        """The parameters to call with."""
+        return self.params if self.approved_params is None else self.approved_params
+
+
+def move(
+    approval: Approval,
+    what: Decision,
+    *,
+    at: datetime,
+    by: str,
+    reason: str | None = None,
+    params: str | None = None,
+) -> Approval:
+    """The approval after a decision.
+
+    Args:
+        approval: as it is.
+        what: the decision.
+        at: when.
+        by: the token's id, or `hub`.
+        reason: why; needed to deny.
+        params: canonical JSON to call with instead; exactly for EDIT.
+
+    Raises:
+        Conflict: it has been decided already; says by whom.
+        BadRequest: a denial without a reason, or one that is too long.
+    """
+    after = TRANSITIONS.get((approval.state, what))
+    if after is None:
+        raise _decided_already(approval)
+    if (params is not None) is not (what is Decision.EDIT):
+        raise ValueError(f"{what} with params={params!r}")
+    told = " ".join(reason.split()) if reason else None
+    if what is Decision.DENY and not told:
+        raise BadRequest("a denial needs a reason: the program that asked and whoever reads the audit see it")
+    if told is not None and len(told) > MAX_REASON:
+        raise BadRequest(f"the reason is longer than {MAX_REASON} characters")
+    return replace(approval, state=after, decided_at=at, decided_by=by, reason=told, approved_params=params)
+
+
+def decision_of(approval: Approval, params: str | None) -> Decision:
+    """What approving means: with other parameters than those asked for it is an edit.
+
+    Args:
+        approval: as it is.
+        params: canonical JSON, or None for those asked for.
+    """
+    return Decision.APPROVE if params is None or params == approval.params else Decision.EDIT
+
+
+def diff(approval: Approval) -> list[str]:
+    """What a human changed, as the lines of a unified diff of the indented parameters; empty where nothing was."""
+    if approval.approved_params is None:
+        return []
+    before, after = (_indented(text) for text in (approval.params, approval.approved_params))
+    return list(difflib.unified_diff(before, after, "asked", "approved", lineterm="", n=2))
+
+
+def _indented(text: str) -> list[str]:
+    return json.dumps(json.loads(text), indent=2, ensure_ascii=False, sort_keys=True).splitlines()
+
+
+def _decided_already(approval: Approval) -> Conflict:
+    who = f" by {approval.decided_by}" if approval.decided_by else ""
+    when = f" at {approval.decided_at:%Y-%m-%d %H:%M:%S} UTC" if approval.decided_at else ""
+    why = f": {approval.reason}" if approval.reason else ""
+    return Conflict(
+        f"approval {approval.id} is {approval.state} already{who}{when}{why}",
+        approval=approval.id,
+        state=str(approval.state),
+        decided_by=approval.decided_by,
+    )

@@ -1,0 +1,27 @@
+-- Calls that wait, or have waited, for a human's decision (domain/approval.py). Parameters are canonical JSON texts.
+
+CREATE TABLE approvals (
+    id              TEXT NOT NULL PRIMARY KEY,
+    sandbox         TEXT NOT NULL REFERENCES sandboxes (id),
+    sandbox_name    TEXT NOT NULL,
+    owner           TEXT NOT NULL,
+    labels          TEXT NOT NULL,
+    callback        TEXT NOT NULL,
+    method          TEXT NOT NULL,
+    params          TEXT NOT NULL,
+    caller          TEXT NOT NULL,
+    rule            TEXT NOT NULL,
+    state           TEXT NOT NULL,
+    created_at      TEXT NOT NULL,
+    deadline_at     TEXT NOT NULL,
+    on_deadline     TEXT NOT NULL,
+    decided_at      TEXT,
+    decided_by      TEXT,
+    reason          TEXT,
+    approved_params TEXT
+) STRICT, WITHOUT ROWID;
+
+-- A call that is sent again never makes a second approval.
+CREATE UNIQUE INDEX approvals_by_call ON approvals (sandbox, callback);
+CREATE INDEX approvals_by_age ON approvals (created_at);
+CREATE INDEX approvals_pending ON approvals (state) WHERE state = 'pending';

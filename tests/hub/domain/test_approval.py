@@ -1,0 +1,104 @@
+"""An approval's states, decisions and diff."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloche_hub.domain.approval import (
+    MAX_REASON,
+    TRANSITIONS,
+    ApprovalState,
+    Decision,
+    decision_of,
+    diff,
+    move,
+)
+from cloche_hub.errors import BadRequest, Conflict
+from tests.hub.domain.examples import MOMENT, approval
+
+LATER = MOMENT + timedelta(seconds=30)
+EDITED = '{"amount":1,"to":"ann"}'
+
+
+def test_an_approved_call_goes_on_as_it_was_asked() -> None:
+    approved = move(approval(), Decision.APPROVE, at=LATER, by="tok_1")
+
+    assert approved == replace(approval(), state=ApprovalState.APPROVED, decided_at=LATER, decided_by="tok_1")
+    assert approved.final_params == approval().params
+    assert not approved.is_pending
+    assert approval().is_pending
+
+
+def test_an_edited_call_goes_on_with_the_parameters_a_human_gave_and_keeps_both() -> None:
+    edited = move(approval(), Decision.EDIT, at=LATER, by="tok_1", params=EDITED)
+
+    assert edited.state is ApprovalState.EDITED
+    assert edited.final_params == EDITED
+    assert edited.params == approval().params
+    assert diff(edited) == [
+        "--- asked",
+        "+++ approved",
+        "@@ -1,4 +1,4 @@",
+        " {",
+        '-  "amount": 5,',
+        '+  "amount": 1,',
+        '   "to": "ann"',
+        " }",
+    ]
+
+
+def test_what_nobody_edited_has_no_diff() -> None:
+    assert diff(approval()) == []
+
+
+def test_approving_with_the_parameters_that_were_asked_for_is_no_edit() -> None:
+    assert decision_of(approval(), approval().params) is Decision.APPROVE
+    assert decision_of(approval(), None) is Decision.APPROVE
+    assert decision_of(approval(), EDITED) is Decision.EDIT
+
+
+@pytest.mark.parametrize("reason", [None, "", " \n "])
+def test_a_denial_without_a_reason_is_refused(reason: str | None) -> None:
+    with pytest.raises(BadRequest, match="needs a reason"):
+        move(approval(), Decision.DENY, at=LATER, by="tok_1", reason=reason)
+
+
+def test_a_reason_is_one_line_of_bounded_length() -> None:
+    denied = move(approval(), Decision.DENY, at=LATER, by="tok_1", reason=" not\n today ")
+    assert denied.reason == "not today"
+    with pytest.raises(BadRequest, match=f"longer than {MAX_REASON}"):
+        move(approval(), Decision.DENY, at=LATER, by="tok_1", reason="x" * (MAX_REASON + 1))
+
+
+@pytest.mark.parametrize("what", [Decision.APPROVE, Decision.EDIT])
+def test_parameters_come_with_an_edit_and_with_nothing_else(what: Decision) -> None:
+    with pytest.raises(ValueError, match="params="):
+        move(approval(), what, at=LATER, by="tok_1", params=None if what is Decision.EDIT else EDITED)
+
+
+@given(st.lists(st.sampled_from(list(Decision)), min_size=2))
+def test_the_first_decision_stands_and_everybody_after_it_learns_who_made_it(moves: list[Decision]) -> None:
+    def decide(current: object, what: Decision, by: str) -> object:
+        assert isinstance(current, type(approval()))
+        params = EDITED if what is Decision.EDIT else None
+        return move(current, what, at=LATER, by=by, reason="because", params=params)
+
+    first = decide(approval(), moves[0], "tok_first")
+    for what in moves[1:]:
+        with pytest.raises(
+            Conflict, match="already by tok_first at 2026-01-02 03:04:35 UTC: because"
+        ) as late:
+            decide(first, what, "tok_second")
+        assert late.value.details["decided_by"] == "tok_first"
+        assert late.value.details["state"] == str(TRANSITIONS[ApprovalState.PENDING, moves[0]])
+
+
+def test_an_approval_decided_by_nobody_known_still_says_what_it_is() -> None:
+    expired = approval(state=ApprovalState.EXPIRED)
+    with pytest.raises(Conflict, match=r"is expired already$"):
+        move(expired, Decision.APPROVE, at=LATER, by="tok_1")

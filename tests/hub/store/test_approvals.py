@@ -1,0 +1,97 @@
+"""The table of approvals."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from cloche_hub.domain.approval import Approval, ApprovalState, Decision, move
+from cloche_hub.errors import BadRequest, NotFound
+from cloche_hub.store import approvals, sandboxes
+from tests.hub.domain.examples import MOMENT, approval, sandbox
+from tests.hub.store.memory import Memory, memory
+
+LATER = MOMENT + timedelta(seconds=30)
+EVERY = tuple(ApprovalState)
+
+
+@pytest.fixture
+def database() -> Iterator[Memory]:
+    with memory() as opened:
+        sandboxes.insert(opened, sandbox())
+        yield opened
+
+
+def _edited() -> Approval:
+    asked = approval(id="apr_2d", callback="cb_2", created_at=LATER)
+    return move(asked, Decision.EDIT, at=LATER, by="tok_1", reason="less", params='{"amount":1}')
+
+
+async def test_an_approval_reads_back_as_it_was_written_newest_first(database: Memory) -> None:
+    approvals.insert(database, approval())
+    approvals.insert(database, _edited())
+
+    assert await approvals.fetch(database, states=EVERY, limit=9) == [_edited(), approval()]
+    assert await approvals.fetch(database, states=EVERY, limit=1) == [_edited()]
+    assert approvals.get(database, approval().id) == approval()
+
+
+async def test_they_are_chosen_by_state_sandbox_and_owner(database: Memory) -> None:
+    approvals.insert(database, approval())
+    approvals.insert(database, _edited())
+    pending = (ApprovalState.PENDING,)
+
+    assert await approvals.fetch(database, states=pending, limit=9) == [approval()]
+    assert await approvals.fetch(database, states=pending, limit=9, owner="admin") == [approval()]
+    assert not await approvals.fetch(database, states=pending, limit=9, owner="ann")
+    assert not await approvals.fetch(database, states=pending, limit=9, sandbox="sb_other")
+    assert await approvals.count_pending(database) == 1
+
+
+async def test_a_decision_is_written(database: Memory) -> None:
+    approvals.insert(database, approval())
+    denied = move(approval(), Decision.DENY, at=LATER, by="tok_1", reason="no")
+
+    approvals.update(database, denied)
+
+    assert approvals.get(database, denied.id) == denied
+    assert await approvals.count_pending(database) == 0
+
+
+async def test_an_approval_is_found_by_the_beginning_of_its_id(database: Memory) -> None:
+    approvals.insert(database, approval())
+    approvals.insert(database, _edited())
+
+    assert await approvals.find(database, "apr_2c") == approval()
+    assert await approvals.find(database, "apr_2d") == _edited()
+    with pytest.raises(BadRequest, match=r"could be any of: apr_2c9m4x7qk1tz, apr_2d; give more"):
+        await approvals.find(database, "apr_2")
+
+
+@pytest.mark.parametrize("reference", ["", "apr_9"])
+async def test_what_is_not_there_is_not_found(database: Memory, reference: str) -> None:
+    approvals.insert(database, approval())
+    with pytest.raises(NotFound, match="no approval"):
+        await approvals.find(database, reference)
+
+
+async def test_another_owner_s_approval_does_not_exist(database: Memory) -> None:
+    approvals.insert(database, approval())
+    with pytest.raises(NotFound):
+        await approvals.find(database, approval().id, owner="ann")
+
+
+def test_one_call_has_one_approval(database: Memory) -> None:
+    approvals.insert(database, approval())
+    with pytest.raises(sqlite3.IntegrityError):
+        approvals.insert(database, approval(id="apr_3"))
+
+
+def test_what_never_was_cannot_be_decided(database: Memory) -> None:
+    with pytest.raises(NotFound, match="no approval 'apr_2c9m4x7qk1tz'"):
+        approvals.update(database, approval())
+    with pytest.raises(NotFound):
+        approvals.get(database, approval().id)
