@@ -41,7 +41,14 @@ T = TypeVar("T")
 KINDS = ("memory", "websocket", "stream")
 SESSION = b"session-of-tests"
 SMALL = Limits(
-    max_frame=1000, max_message=3000, max_channels=8, max_items=64, window=64, max_peer_window=1024, chunk=16
+    max_frame=1000,
+    max_message=3000,
+    max_channels=8,
+    max_items=64,
+    window=64,
+    max_peer_window=1024,
+    least_window=64,
+    chunk=16,
 )
 """A flow of some hundred bytes takes many messages and many acknowledgements."""
 

@@ -41,6 +41,7 @@ TINY = Limits(
     max_items=64,
     window=8,
     max_peer_window=8,
+    least_window=8,
     chunk=3,
 )
 """Every bound within reach of a few bytes."""

@@ -49,3 +49,9 @@ def test_neither_side_opens_more_channels_than_the_other_takes() -> None:
 
 def test_no_window_is_refused() -> None:
     assert LIMITS.chunk <= LIMITS.window <= LIMITS.max_peer_window
+
+
+def test_what_a_peer_that_reads_nothing_makes_us_keep_is_at_most_64_mib() -> None:
+    least = MAX_STREAMS * LIMITS.least_window * LIMITS.max_channels
+    assert LIMITS.max_unacknowledged + least == 64 << 20
+    assert LIMITS.least_window <= LIMITS.window

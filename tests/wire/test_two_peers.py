@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import settings
@@ -19,8 +20,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from cloche_wire.channels import WE_MAY, State
 from cloche_wire.connection import Connection
 from cloche_wire.errors import Cancelled, LocalProtocolError, TooLarge, Undecodable
+from cloche_wire.limits import MAX_STREAMS
 from tests.support.wire_model import NAMES, Model, other_than
 from tests.support.wire_pair import TINY, Pair, Side
+
+# Windows of some channels are whole, of others a part, of the last ones the least there is.
+TIGHT = replace(TINY, max_unacknowledged=160, least_window=2)
 
 # No real program makes more turns than this to become quiet; a bound instead of a hang.
 ENOUGH = 500
@@ -48,7 +53,7 @@ class TwoPeers(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.pair = Pair(TINY)
+        self.pair = Pair(TIGHT)
         self.model = Model()
         self.is_linked = False
         self.results = 0
@@ -232,12 +237,19 @@ class TwoPeers(RuleBasedStateMachine):
             outbox = side.connection._outbox
             assert len(outbox.urgent) <= TINY.max_channels + TINY.max_own_channels + 5
             assert len(outbox._ready) <= 4 * TINY.max_channels
+            most = TIGHT.max_unacknowledged
             for channel in side.connection.channels.values():
+                # However many channels there are: see `Limits.max_unacknowledged`.
+                most -= MAX_STREAMS * max(0, channel.peer_window - TIGHT.least_window)
                 for sending in channel.sending.values():
                     held = sum(len(piece) for piece in (*sending.unsent, *sending.unacked))
-                    assert held == sending.end - sending.acked <= TINY.window
+                    assert held == sending.end - sending.acked <= channel.peer_window <= TINY.window
                 for receiving in channel.receiving.values():
                     assert receiving.received - receiving.consumed <= TINY.window
+            assert most >= 0
+            assert side.connection._session._promised == MAX_STREAMS * sum(
+                channel.peer_window for channel in side.connection.channels.values()
+            )
 
     @invariant()
     def a_channel_that_is_over_is_forgotten(self) -> None:
@@ -288,7 +300,9 @@ class TwoPeers(RuleBasedStateMachine):
             ours, theirs = self.side(name).connection, self.side(other_than(name)).connection
             for number in ours.channels:
                 if ours.is_open(number) and theirs.is_open(number):
-                    assert ours.credit(number, 0) == ours.credit(number, 1) == TINY.window
+                    window = ours.channels[number].peer_window
+                    assert TIGHT.least_window <= window <= TINY.window
+                    assert ours.credit(number, 0) == ours.credit(number, 1) == window
 
 
 class PeersThatForget(TwoPeers):
@@ -309,7 +323,7 @@ class PeersThatForget(TwoPeers):
             leader=name == "leader",
             software="fresh/1",
             session=b"session %d" % self.restarts if name == "leader" else b"",
-            limits=TINY,
+            limits=TIGHT,
         )
         survivor = self.side(other_than(name)).connection
         doomed = [

@@ -221,8 +221,8 @@ class Channel:
 
     # What the peer did.
 
-    def accepted(self, frame: Accept, most: int) -> None:
-        self.info, self.peer_window = frame.info, min(frame.window, most)
+    def accepted(self, info: Fields, window: int) -> None:
+        self.info, self.peer_window = info, window
         self.state = State.OPEN
 
     def closed(self, frame: Close) -> None:

@@ -177,8 +177,8 @@ class Connection:
         channel = self._session.unless_gone(number)
         if channel is None:
             return
-        # Also below a quarter: the peer may hold itself to a smaller window than ours, and must not wait for ever.
-        if channel.consume(stream, count) >= max(1, min(channel.window // 4, self.limits.chunk)):
+        # A quarter of what the peer uses at least: it may hold itself to less than our window, and must not wait for ever.
+        if channel.consume(stream, count) >= max(1, min(channel.window, self.limits.least_window) // 4):
             self.acknowledge(number)
 
     def acknowledge(self, number: int) -> None:
@@ -316,7 +316,7 @@ class Connection:
     def _on_accept(self, frame: Accept, events: list[Event]) -> None:
         channel = self._session.addressed(frame)
         if channel is not None and channel.state is not State.RESETTING:
-            channel.accepted(frame, self.limits.max_peer_window)
+            self._session.accepted(channel, frame)
             events.append(Accepted(channel.number, channel.info, channel.peer_window))
 
     def _on_data(self, frame: Data, events: list[Event]) -> None:

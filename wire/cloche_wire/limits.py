@@ -2,6 +2,7 @@
 
 The defaults suit a client's link; the hub tightens some for guests.
 
+Rule: what a peer that reads nothing can make us keep is `max_unacknowledged`, and `least_window` for each stream.
 Rule: a hello has up to 60 bytes for each channel, twice as many of the peer's as it may have, and must fit a frame.
 """
 
@@ -31,7 +32,11 @@ class Limits:
     """Elements of one array or map: a length header alone makes a decoder allocate."""
     window: int = 256 << 10
     """Bytes a stream may carry beyond what its receiver has consumed."""
-    max_peer_window: int = 4 << 20
+    max_peer_window: int = 1 << 20
     """What we keep unacknowledged a stream at most, whatever window the peer offers."""
+    max_unacknowledged: int = 32 << 20
+    """What we keep unacknowledged for the whole peer, beyond `least_window` a stream: with more, windows get smaller."""
+    least_window: int = 8 << 10
+    """What a sender uses of a larger window at least; receivers acknowledge often enough for it."""
     chunk: int = 64 << 10
     """Bytes of one DATA frame's payload: how long one channel may hold the link before the next has its turn."""

@@ -7,6 +7,9 @@ Rules:
   gone is late and ignored; for one that was never opened it is a violation.
 - Both sides go on only with a state they both hold. The *generation* says which: a follower that begins anew answers
   with one more than it was asked about, so that it can tell later whether that answer was ever heard.
+- A window is a promise to keep that many bytes of each stream, and what is promised is bounded: each channel has a part
+  of what is left at most. So channels stall early rather than fail, and where a window is passed on (a splice), the
+  sender at the far end stalls.
 - What has never been sent is not lost with a state: it waits for the next one.
 """
 
@@ -23,8 +26,11 @@ from cloche_wire.errors import (
     WrongVersion,
 )
 from cloche_wire.events import Confirmed, Event, Failed
-from cloche_wire.frames import LARGEST_NUMBER, TAG_OF, Fields, Frame, Hello, Open
-from cloche_wire.limits import Limits
+from cloche_wire.frames import LARGEST_NUMBER, TAG_OF, Accept, Fields, Frame, Hello, Open
+from cloche_wire.limits import MAX_STREAMS, Limits
+
+# A channel's part of what may still be promised: a quarter, over all its streams.
+_SHARE = 4 * MAX_STREAMS
 
 
 class Session:
@@ -42,6 +48,8 @@ class Session:
         self._next_number = 1 if leader else 2
         self._highest_seen = 0
         self._of_us = self._of_peer = 0
+        # Bytes that the channels' windows let us keep.
+        self._promised = 0
         self._holds_state = False
         self._generation = 0
         self.resumed = False
@@ -79,9 +87,13 @@ class Session:
             raise RemoteProtocolError("the peer opens channels without end")
         self._highest_seen = number
         self._of_peer += 1
-        window = min(frame.window, self._limits.max_peer_window)
+        window = self._promise(frame.window)
         channel = self.channels[number] = Channel(number, frame.kind, frame.params, window, opened_here=False)
         return channel
+
+    def accepted(self, channel: Channel, frame: Accept) -> None:
+        """The peer has taken a channel of ours."""
+        channel.accepted(frame.info, self._promise(frame.window))
 
     @property
     def is_crowded(self) -> bool:
@@ -124,6 +136,7 @@ class Session:
     def forget(self, channel: Channel) -> None:
         """The channel is over for both sides."""
         channel.finish()
+        self._promised -= MAX_STREAMS * channel.peer_window
         del self.channels[channel.number]
         if channel.opened_here:
             self._of_us -= 1
@@ -215,6 +228,14 @@ class Session:
             events += self.end(LinkLost("the peer has lost this session's state"), keeps_unsent=True)
         self._generation = hello.generation
         return hello.resumes
+
+    def _promise(self, offered: int) -> int:
+        """The window that a new channel is held to, of what the peer offers."""
+        limits = self._limits
+        share = max(limits.least_window, (limits.max_unacknowledged - self._promised) // _SHARE)
+        window = min(offered, limits.max_peer_window, share)
+        self._promised += MAX_STREAMS * window
+        return window
 
     def _resume(self, highest: int, reports: dict[int, Report], events: list[Event]) -> None:
         for number, channel in list(self.channels.items()):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from cloche_wire.aio import Channel
-from cloche_wire.errors import LinkLost
+from cloche_wire.errors import Cancelled, LinkLost
 from tests.support.links import SMALL, outcome, quiet
 from tests.wire.aio.guests import BULK, WINDOW, Guests, read_all, unacknowledged, unread, write_and_end
 from tests.wire.aio.three_parties import Make, link_both, talk_to, talkative
@@ -164,9 +164,9 @@ class TestAcknowledgement:
         async with (
             three(
                 guests,
-                client_limits=replace(SMALL, window=client_window),
-                hub_limits=replace(SMALL, window=7, max_peer_window=hub_window),
-                guest_limits=replace(SMALL, window=guest_window),
+                client_limits=replace(SMALL, window=client_window, least_window=28),
+                hub_limits=replace(SMALL, window=7, max_peer_window=hub_window, least_window=28),
+                guest_limits=replace(SMALL, window=guest_window, least_window=28),
             ) as hub,
             asyncio.TaskGroup() as tasks,
         ):
@@ -184,6 +184,48 @@ class TestAcknowledgement:
             assert await read_all(served) == data
             assert await at_client == data[::-1]
             served.close()
+
+    async def test_a_client_that_offers_much_and_reads_nothing_stalls_its_guests_rather_than_fill_the_hub(
+        self, three: Make
+    ) -> None:
+        guests = Guests()
+        bound, least = 8 * 64, 8
+        small = replace(SMALL, max_peer_window=64, max_unacknowledged=bound, least_window=least)
+        async with (
+            three(
+                guests,
+                client_limits=replace(SMALL, window=1 << 20, least_window=least),
+                hub_limits=small,
+                guest_limits=replace(SMALL, least_window=least),
+            ) as hub,
+            asyncio.TaskGroup() as tasks,
+        ):
+            await link_both(hub)
+            channels = [hub.open() for _ in range(8)]
+            writers: list[asyncio.Task[None]] = []
+            for _ in channels:
+                served = await guests.next()
+                served.accept()
+                writers += [tasks.create_task(write_and_end(served, BULK, stream)) for stream in range(4)]
+            await quiet()
+            held = [
+                sending.end - sending.acked
+                for front in hub.client_side.follower.connection.channels.values()
+                for sending in front.sending.values()
+            ]
+            assert len(held) == 8 * 4
+            assert sum(held) - 8 * 4 * least <= bound
+            assert min(held) == least
+            assert max(held) > least
+            assert not any(writer.done() for writer in writers)
+            await hub.client_side.cut()
+            await hub.client_side.link()
+            reading = [
+                tasks.create_task(read_all(channel, stream)) for channel in channels for stream in range(4)
+            ]
+            assert [await each for each in reading] == [BULK] * 8 * 4
+            for channel in channels:
+                channel.reset(Cancelled("read enough"))
 
     async def test_a_client_that_stops_reading_stalls_only_its_own_command(self, three: Make) -> None:
         async with three(talkative) as hub, asyncio.TaskGroup() as tasks:
