@@ -23,8 +23,9 @@ from typing import Any
 import msgpack
 
 from cloche_guest import spawn
+from cloche_guest.fields import Params
 from cloche_guest.loop import Scope, Timer
-from cloche_guest.messages import ExecRequest, Params, parse_exec, parse_signal, signal_name
+from cloche_guest.messages import ExecRequest, parse_exec, parse_signal, signal_name
 from cloche_guest.pipes import Input, Output
 from cloche_guest.trees import Tree
 from cloche_guest.users import Account

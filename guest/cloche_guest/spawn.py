@@ -18,7 +18,7 @@ import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from cloche_guest.users import Account
+from cloche_guest.users import Account, acting_as
 from cloche_wire.errors import CommandNotStarted
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -87,7 +87,7 @@ def start(command: Command) -> Started:
     theirs: list[int] = []
     try:
         _open_pipes(ours, theirs, stdin=command.stdin)
-        with _as_account(command.account), _in_directory(command.cwd):
+        with acting_as(command.account), _in_directory(command.cwd):
             pid = _spawn(command, theirs)
     except (OSError, CommandNotStarted) as error:
         _close(ours)
@@ -147,31 +147,6 @@ def _find_program(name: str, path: str) -> str:
 
 
 @contextlib.contextmanager
-def _as_account(account: Account) -> Iterator[None]:
-    """Puts on a user's identity, and takes the agent's back."""
-    own_uid, own_gid = os.getuid(), os.getgid()
-    if own_uid != 0:
-        if account.uid != own_uid:
-            raise CommandNotStarted(
-                f"the agent is not root and can not run as {account.name!r}", reason="permission"
-            )
-        yield
-        return
-    own_groups = os.getgroups()
-    # SAFETY: a user's processes may signal this one while it bears their id. It is the init process, which the
-    # kernel shields from all signals it has no handler for, and it can not be traced: its saved id is root's.
-    try:
-        os.setgroups(account.groups)
-        os.setresgid(account.gid, account.gid, own_gid)
-        os.setresuid(account.uid, account.uid, own_uid)
-        yield
-    finally:
-        os.setresuid(own_uid, own_uid, own_uid)
-        os.setresgid(own_gid, own_gid, own_gid)
-        os.setgroups(own_groups)
-
-
-@contextlib.contextmanager
 def _in_directory(path: str) -> Iterator[None]:
     """Works in a directory, entered with the rights of the identity that is on."""
     try:
@@ -195,4 +170,4 @@ def _not_started(program: str, error: OSError) -> CommandNotStarted:
         errno.ENOEXEC: " (a script needs a first line such as #!/bin/sh)",
         errno.EAGAIN: " (the machine has no room for another process)",
     }.get(number, "")
-    return CommandNotStarted(f"{program}: {os.strerror(number)}{hint}", reason=reason)
+    return CommandNotStarted(f"{program}: {error.strerror}{hint}", reason=reason)

@@ -1,9 +1,12 @@
-"""Whom a command runs as: an account of the machine, by name or number."""
+"""Whom work is done as: an account of the machine, by name or number, and acting as it."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import pwd
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cloche_wire.errors import CommandNotStarted
@@ -76,3 +79,30 @@ def version_of_databases() -> list[object]:
         else:
             version += (status.st_ino, status.st_mtime_ns, status.st_size)
     return version
+
+
+@contextlib.contextmanager
+def acting_as(account: Account) -> Iterator[None]:
+    """Puts on a user's identity, and takes the agent's back. Whatever the user may not do fails meanwhile.
+
+    Raises:
+        PermissionError: the agent is not root, and not this user.
+    """
+    own_uid, own_gid = os.getuid(), os.getgid()
+    if own_uid != 0:
+        if account.uid != own_uid:
+            raise PermissionError(errno.EPERM, f"the agent is not root and can not act as {account.name!r}")
+        yield
+        return
+    own_groups = os.getgroups()
+    # SAFETY: a user's processes may signal this one while it bears their id. It is the init process, which the
+    # kernel shields from all signals it has no handler for, and it can not be traced: its saved id is root's.
+    try:
+        os.setgroups(account.groups)
+        os.setresgid(account.gid, account.gid, own_gid)
+        os.setresuid(account.uid, account.uid, own_uid)
+        yield
+    finally:
+        os.setresuid(own_uid, own_uid, own_uid)
+        os.setresgid(own_gid, own_gid, own_gid)
+        os.setgroups(own_groups)

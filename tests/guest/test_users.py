@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from cloche_guest import users
-from cloche_guest.users import Account, Accounts, look_up
+from cloche_guest.users import Account, Accounts, acting_as, look_up
 from cloche_wire.errors import CommandNotStarted
 
 
@@ -43,3 +46,36 @@ def test_an_account_is_looked_up_once_until_the_databases_change(monkeypatch: py
     version = [2]
     accounts.find("root")
     assert asked == ["root", "root"]
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as somebody else")
+
+
+@needs_root
+def test_acting_as_a_user_ends_with_the_own_identity_back(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("root's")
+    secret.chmod(0o600)
+    before = (os.getresuid(), os.getresgid(), os.getgroups())
+    with acting_as(Account("u", 4242, 4243, (4244,), "/", "/bin/sh")):
+        assert (os.geteuid(), os.getegid(), os.getgroups()) == (4242, 4243, [4244])
+        with pytest.raises(PermissionError):
+            secret.read_text()
+    assert (os.getresuid(), os.getresgid(), os.getgroups()) == before
+
+
+@needs_root
+def test_an_identity_that_can_not_be_put_on_leaves_the_own_one() -> None:
+    before = (os.getresuid(), os.getresgid(), os.getgroups())
+    with pytest.raises(OverflowError), acting_as(Account("u", -2, 4243, (4244,), "/", "/bin/sh")):
+        pytest.fail("acted as nobody")
+    assert (os.getresuid(), os.getresgid(), os.getgroups()) == before
+
+
+def test_an_agent_that_is_not_root_acts_as_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 4242)
+    with (
+        pytest.raises(PermissionError, match="can not act as 'u'"),
+        acting_as(Account("u", 1, 1, (), "/", "")),
+    ):
+        pytest.fail("acted as somebody else")
