@@ -36,6 +36,10 @@ def main(argv: list[str] | None = None) -> int:
         return _give_up(arguments, str(error))
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Whoever read the answer wants no more of it.
+        _drop_output()
+        return 128 + signal.SIGPIPE
     except Exception as error:
         # The edge of the program: a hub's log has the whole story, everybody else one line.
         if arguments.command is _serve:
@@ -44,13 +48,17 @@ def main(argv: list[str] | None = None) -> int:
         if os.environ.get("CLOCHE_DEBUG"):
             traceback.print_exception(error)
         if isinstance(error, OSError) and error.filename is None:
-            # The interpreter flushes once more at its end, and would complain.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+            _drop_output()
             return _give_up(arguments, f"cannot write the output: {error.strerror}")
         return _give_up(arguments, f"a defect: {type(error).__name__}: {error}; CLOCHE_DEBUG=1 shows where")
     finally:
         _let_go_of_log()
     return status
+
+
+def _drop_output() -> None:
+    # The interpreter flushes once more at its end, and would complain.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
 
 
 def _give_up(arguments: argparse.Namespace, why: str) -> int:

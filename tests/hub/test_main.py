@@ -228,6 +228,18 @@ def test_an_answer_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) ->
     assert done.stderr == b"cloche: cannot write the output: No space left on device\n"
 
 
+def test_a_reader_who_leaves_is_no_error() -> None:
+    # SAFETY: our own program, with arguments of this test.
+    with subprocess.Popen(
+        [sys.executable, "-m", "cloche_hub", "doctor"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 141
+
+
 def test_a_command_is_needed_and_help_lists_them(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         program.main([])

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from cloche.cli.output import show_bytes
 from cloche.errors import BadRequest
 
 QUESTION = "_CLOCHE_COMPLETE"
@@ -46,9 +47,14 @@ def completion(
     environment = {**os.environ, QUESTION: f"source_{shell or _own_shell()}"}
     # SAFETY: the command line is fixed; the shell's name is one of three. The library that completes prints its
     # script to a process that is asked like this, and has no other public way.
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "cloche.cli.main"], env=environment, check=False
-    ).returncode
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "cloche.cli.main"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    show_bytes(done.stdout)
+    return done.returncode
 
 
 def _own_shell() -> Shell:

@@ -33,9 +33,15 @@ def told(error: OSError) -> str:
     return why if error.filename is None else f"cannot use {os.fsdecode(error.filename)}: {why}"
 
 
-def unwritable(error: OSError) -> OSError:
+class Unwritable(OSError):
+    """Our output cannot be written."""
+
+
+def unwritable(error: OSError) -> Unwritable:
     """The error of an output that cannot be written, saying so."""
-    return OSError(error.errno, f"cannot write the output: {error.strerror}")
+    if isinstance(error, Unwritable):
+        return error
+    return Unwritable(error.errno, f"cannot write the output: {error.strerror}")
 
 
 def status_of(ended: ExitStatus | Completed) -> int:

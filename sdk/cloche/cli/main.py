@@ -6,6 +6,7 @@ Rule: nobody ever sees a traceback unless they set CLOCHE_DEBUG=1; what is not f
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from typing import Annotated
@@ -15,7 +16,7 @@ import typer
 from cloche.cli import audit, completion, disk, doctor, execute, hub, image, run, sandboxes
 from cloche.cli.failures import BY_SIGNAL, FAILED, SIGPIPE, PipeClosed, status_for, told, unwritable
 from cloche.cli.options import in_options
-from cloche.cli.output import clean
+from cloche.cli.output import clean, show
 from cloche.errors import BadRequest, CodedError
 from cloche.version import VERSION
 
@@ -57,7 +58,7 @@ def build_app(*, completes: bool = False) -> typer.Typer:
 
 def _show_version(value: bool) -> None:
     if value:
-        sys.stdout.write(f"cloche {VERSION}\n")
+        show(f"cloche {VERSION}")
         raise typer.Exit
 
 
@@ -75,6 +76,7 @@ app = build_app()
 
 def main() -> None:
     """Runs the command line of this process and ends it."""
+    _stand_in_for_closed_streams()
     # Texts from elsewhere may hold what this terminal's encoding has not.
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
@@ -95,6 +97,20 @@ def main() -> None:
     sys.exit(status)
 
 
+def _stand_in_for_closed_streams() -> None:
+    """Gives a stream we were started without one that reads nothing, or cannot be written, and says so."""
+    # SAFETY: else the next file or socket to be opened would get its number, and what is meant for people or for the
+    # command in the sandbox would go there. /dev/null opened for reading has an end at once and refuses to be written.
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            os.dup2(nothing, number)
+            if nothing != number:
+                os.close(nothing)
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", closefd=False))
+
+
 def run_command(argv: list[str]) -> int:
     """Runs one command line; returns the exit status."""
     if os.environ.get(completion.QUESTION):
@@ -113,7 +129,9 @@ def run_command(argv: list[str]) -> int:
         _fail(error.message, error)
         return status_for(error)
     except OSError as error:
-        _fail(told(error), error)
+        # The library writes help by itself. No other file of ours is written without its name in the error.
+        is_output = error.filename is None and error.errno in (errno.ENOSPC, errno.EBADF)
+        _fail(told(unwritable(error) if is_output else error), error)
         return FAILED
     except Exception as error:
         # The edge of the program: what nobody foresaw is our defect, and still no traceback for a user.

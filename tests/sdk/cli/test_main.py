@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from cloche.cli import main as cli
 from cloche.cli.main import app, run_command
 from cloche.errors import BadRequest, NotFound
 from cloche.version import VERSION
-from tests.sdk.cli.conftest import CLOCHE, Cloche
+from tests.sdk.cli.conftest import CLOCHE, Cloche, start
+from tests.support.local_hub import LocalHub
 
 
 def _commands(command: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -104,7 +106,8 @@ def _failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None
         (BadRequest("lease_s must be at most 5"), 125, "cloche: --lease must be at most 5\n"),
         (NotFound("no sandbox 'x'"), 125, "cloche: no sandbox 'x'\n"),
         (NotFound("\033[2J"), 125, "cloche: \\x1b[2J\n"),
-        (OSError(28, "No space left on device"), 125, "cloche: No space left on device\n"),
+        (OSError(28, "No space left"), 125, "cloche: cannot write the output: No space left\n"),
+        (OSError(111, "Connection refused"), 125, "cloche: Connection refused\n"),
         (FileNotFoundError(2, "No such file", "/proc/x"), 125, "cloche: cannot use /proc/x: No such file\n"),
         (NotFound("log:\ncloche: forged"), 125, "cloche: log:\n  cloche: forged\n"),
         (
@@ -146,6 +149,41 @@ def test_what_the_terminal_cannot_show_is_shown_otherwise() -> None:
     )
     assert done.returncode == 2
     assert r"No such command '\u6f22'" in done.stderr
+
+
+_ANSWERS = [("--help",), ("run", "--help"), ("--version",), ("completion", "bash"), ("ls",), ("df", "--json")]
+
+
+@pytest.mark.parametrize("words", _ANSWERS, ids=" ".join)
+async def test_an_output_that_is_full_is_one_line_and_status_125(
+    hub: LocalHub, words: tuple[str, ...]
+) -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = await start(*words, stdout=full)
+        async with asyncio.timeout(30):
+            _, err = await process.communicate()
+    assert (process.returncode, err) == (125, b"cloche: cannot write the output: No space left on device\n")
+
+
+@pytest.mark.parametrize("words", _ANSWERS, ids=" ".join)
+async def test_an_output_that_was_closed_is_one_line_and_status_125(
+    hub: LocalHub, words: tuple[str, ...]
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        "sh", "-c", '"$@" >&-', "sh", *CLOCHE, *words, stderr=subprocess.PIPE
+    )
+    async with asyncio.timeout(30):
+        _, err = await process.communicate()
+    assert (process.returncode, err) == (125, b"cloche: cannot write the output: Bad file descriptor\n")
+
+
+async def test_all_streams_may_be_closed(hub: LocalHub) -> None:
+    process = await asyncio.create_subprocess_exec(
+        "sh", "-c", '"$@" <&- >&- 2>&-', "sh", *CLOCHE, "create", "--name", "box"
+    )
+    async with asyncio.timeout(30):
+        assert await process.wait() == 125
+    assert [sandbox["name"] for sandbox in hub.sandboxes.values()] == ["box"]
 
 
 def test_a_reader_who_leaves_is_no_error() -> None:
