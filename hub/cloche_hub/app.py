@@ -190,6 +190,7 @@ def _listener_options(settings: Settings) -> ListenerOptions:
         limits=Limits(max_frame=settings.max_frame_bytes, max_message=settings.max_message_bytes),
         heartbeat=Heartbeat(settings.heartbeat_interval_s, settings.silent_after_s),
         max_links=settings.max_connections,
+        max_token_links=settings.max_token_connections,
         grace_s=settings.resume_grace_s,
         software=SOFTWARE,
     )

@@ -172,6 +172,9 @@ class Settings(BaseSettings):
         description="The longest websocket message; at least max_frame_bytes.",
     )
     max_connections: int = Field(256, ge=1, le=65536, description="Clients connected at once.")
+    max_token_connections: int = Field(
+        32, ge=1, le=65536, description="Clients connected at once with one token that is no admin's."
+    )
     max_sandboxes: int = Field(
         64, ge=1, le=65536, description="Sandboxes that are not removed, of everybody together."
     )

@@ -2,7 +2,8 @@
 
 Rules:
 - Nothing is decoded for a stranger but one hello under a deadline; who has no token learns only that.
-- The numbers of strangers, of links and of sessions are bounded (`gate`, `max_links`).
+- The numbers of strangers, of links and of sessions are bounded (`gate`, `max_links`). No token but an admin's can have
+  all of them (`max_token_links`), and all others together leave some to admins, who must be able to mend things.
 - Whatever a client does ends its own link or its own request, never the listener.
 """
 
@@ -19,7 +20,7 @@ from typing import Any
 import structlog
 from websockets.asyncio.server import ServerConnection
 
-from cloche_hub.domain.tokens import Token
+from cloche_hub.domain.tokens import Scope, Token
 from cloche_hub.errors import (
     BadRequest,
     CodedError,
@@ -60,6 +61,8 @@ class ListenerOptions:
     limits: Limits
     heartbeat: Heartbeat
     max_links: int
+    max_token_links: int
+    """Links of one token, and sessions of its that wait for their client's next link."""
     grace_s: float
     """How long a session waits for its client's next link."""
     software: str
@@ -182,19 +185,34 @@ class Listener:
         session = self._sessions.get(session_id)
         if session is not None and session.token.id != token.id:
             raise Unauthenticated("that session is not yours")
-        if self._links >= self._options.max_links and not (session and session.has_link):
-            raise TooLarge(
-                f"this hub takes {self._options.max_links} links at once; close some, or raise max_connections"
-            )
+        if not (session and session.has_link):
+            self._require_room(token)
         if session is None or session.is_over:
             session = self._begin(session_id, token)
         return session
+
+    def _require_room(self, token: Token) -> None:
+        """Raises TooLarge unless this token may have another link."""
+        most = self._options.max_links
+        if token.scope is not Scope.ADMIN:
+            most -= _reserve(most)
+            own = sum(session.has_link for session in self._sessions_of(token))
+            if own >= self._options.max_token_links:
+                raise TooLarge(
+                    f"this token has {own} links, as many as one may have; close some, "
+                    "or have the hub's admin raise max_token_connections"
+                )
+        if self._links >= most:
+            raise TooLarge(f"this hub takes {most} links at once; close some, or raise max_connections")
+
+    def _sessions_of(self, token: Token) -> list[Session]:
+        return [session for session in self._sessions.values() if session.token.id == token.id]
 
     def _begin(self, session_id: bytes, token: Token) -> Session:
         async def on_open(channel: Channel) -> None:
             await self._serve_channel(channel, token)
 
-        self._make_room()
+        self._make_room(token)
         options = self._options
         connection = Connection(leader=False, software=options.software, limits=options.limits)
         peer = Peer(connection, on_open=on_open, heartbeat=options.heartbeat, on_defect=_log_defect)
@@ -203,10 +221,13 @@ class Listener:
         self._lives.create_task(self._live(session))
         return session
 
-    def _make_room(self) -> None:
-        """Sessions without a link are as many as those with one at most; the oldest goes first."""
+    def _make_room(self, token: Token) -> None:
+        """Sessions without a link are as many as those with one at most; of the token's own, the oldest goes first."""
         waiting = [session for session in self._sessions.values() if not session.has_link]
-        if len(waiting) >= self._options.max_links:
+        own = [session for session in waiting if session.token.id == token.id]
+        if token.scope is not Scope.ADMIN and len(own) >= self._options.max_token_links:
+            own[0].give_up()
+        elif len(waiting) >= self._options.max_links:
             waiting[0].give_up()
 
     async def _live(self, session: Session) -> None:
@@ -219,6 +240,11 @@ class Listener:
             # A new one of that name may have begun while this one ended.
             if self._sessions.get(session.session_id) is session:
                 del self._sessions[session.session_id]
+
+
+def _reserve(most: int) -> int:
+    """How many of so many links only admins get: some, unless there is but one."""
+    return max(most // 16, 1) if most > 1 else 0
 
 
 def _token_text(hello: Hello) -> str:

@@ -187,6 +187,48 @@ async def test_there_are_no_more_links_than_there_may_be(tmp_path: Path) -> None
                 await asyncio.sleep(0.001)
 
 
+async def test_one_token_cannot_take_all_links(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home", max_token_connections=2) as hub:
+        greedy, modest = await hub.mint("greedy"), await hub.mint("modest")
+        async with hub.client(greedy) as one, hub.client(greedy):
+            error = await refusal(hub, greedy)
+            assert isinstance(error, TooLarge)
+            assert "close some" in error.message
+            assert "max_token_connections" in error.message
+            # Others are let in, and who is in may come back.
+            async with hub.client(modest), hub.client(), hub.client(), hub.client():
+                pass
+            await one.cut()
+            await one.link()
+
+
+async def test_some_links_are_kept_for_admins(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home", max_connections=3) as hub:
+        token, other = await hub.mint("a", Scope.OPERATOR), await hub.mint("b")
+        async with hub.client(token), hub.client(token):
+            assert isinstance(await refusal(hub, other), TooLarge)
+            async with hub.client() as admin:
+                await admin.call("hub.status")
+                assert isinstance(await refusal(hub, hub.admin), TooLarge)
+
+
+async def test_sessions_one_token_leaves_behind_do_not_push_out_those_of_others(tmp_path: Path) -> None:
+    async with running_hub(
+        tmp_path / "home", max_connections=8, max_token_connections=2, resume_grace_s=3600
+    ) as hub:
+        greedy = await hub.mint("greedy")
+        async with hub.client() as waiting:
+            await waiting.create(name="a")
+            command = await waiting.exec("a", "cat", stdin=True)
+            await waiting.cut()
+            for _ in range(20):
+                async with hub.client(greedy) as client:
+                    await client.cut()
+            await waiting.link()
+            command.end(1)
+            assert (await within(command.result()))["exit_code"] == 0
+
+
 async def refusal_or_none(hub: RunningHub) -> WireError | None:
     """Why the hub does not let the admin in now; None if it does."""
     try:
