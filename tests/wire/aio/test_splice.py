@@ -11,7 +11,7 @@ from cloche_wire.aio import Channel
 from cloche_wire.errors import Cancelled, LinkLost
 from tests.support.links import SMALL, outcome, quiet
 from tests.wire.aio.guests import BULK, WINDOW, Guests, read_all, unacknowledged, unread, write_and_end
-from tests.wire.aio.three_parties import Make, link_both, talk_to, talkative
+from tests.wire.aio.three_parties import Make, link_both, served_command, talk_to, talkative
 
 
 class TestPassing:
@@ -72,11 +72,7 @@ class TestAcknowledgement:
     async def test_the_guest_learns_of_consumption_only_when_the_client_has_consumed(
         self, three: Make
     ) -> None:
-        guests = Guests()
-        async with three(guests) as hub, asyncio.TaskGroup() as tasks:
-            await link_both(hub)
-            channel = hub.open()
-            served = await guests.next()
+        async with served_command(three) as (hub, channel, served), asyncio.TaskGroup() as tasks:
             served.accept()
             tasks.create_task(write_and_end(served, BULK))
             await quiet()
@@ -98,11 +94,7 @@ class TestAcknowledgement:
     async def test_the_client_learns_of_consumption_only_when_the_guest_has_consumed(
         self, three: Make
     ) -> None:
-        guests = Guests()
-        async with three(guests) as hub, asyncio.TaskGroup() as tasks:
-            await link_both(hub)
-            channel = hub.open()
-            served = await guests.next()
+        async with served_command(three) as (hub, channel, served), asyncio.TaskGroup() as tasks:
             served.accept()
             tasks.create_task(write_and_end(channel, BULK))
             await quiet()

@@ -9,7 +9,7 @@ import pytest
 from cloche_wire.errors import LinkLost, MachineFailed, WireError
 from tests.support.links import outcome, quiet
 from tests.wire.aio.guests import BULK, WINDOW, Guests, read_all, write_and_end
-from tests.wire.aio.three_parties import Make, link_both, talk_to, talkative
+from tests.wire.aio.three_parties import Make, link_both, served_command, talk_to, talkative
 
 
 class TestCutLinks:
@@ -48,11 +48,7 @@ class TestCutLinks:
     async def test_a_guest_goes_on_while_the_client_is_away_until_its_window_is_full(
         self, three: Make
     ) -> None:
-        guests = Guests()
-        async with three(guests) as hub, asyncio.TaskGroup() as tasks:
-            await link_both(hub)
-            channel = hub.open()
-            served = await guests.next()
+        async with served_command(three) as (hub, channel, served), asyncio.TaskGroup() as tasks:
             served.accept()
             await channel.wait_accepted()
             await hub.client_side.cut()
@@ -67,11 +63,7 @@ class TestCutLinks:
     async def test_a_client_goes_on_while_the_guest_is_away_until_its_window_is_full(
         self, three: Make
     ) -> None:
-        guests = Guests()
-        async with three(guests) as hub, asyncio.TaskGroup() as tasks:
-            await link_both(hub)
-            channel = hub.open()
-            served = await guests.next()
+        async with served_command(three) as (hub, channel, served), asyncio.TaskGroup() as tasks:
             served.accept()
             await channel.wait_accepted()
             await hub.guest_side.cut()
@@ -98,11 +90,7 @@ class TestCutLinks:
             assert isinstance(hub.results[0], LinkLost)
 
     async def test_a_guest_that_never_comes_back_fails_the_client(self, three: Make) -> None:
-        guests = Guests()
-        async with three(guests) as hub:
-            await link_both(hub)
-            channel = hub.open()
-            served = await guests.next()
+        async with served_command(three) as (hub, channel, served):
             served.accept()
             await served.write(1, b"so far")
             await quiet()

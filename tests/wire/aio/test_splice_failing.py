@@ -20,7 +20,7 @@ from cloche_wire.errors import (
 from cloche_wire.frames import Accept, Ack, Close, Data, Eof, Frame, Open, Reset
 from tests.support.links import SMALL, Stranger, outcome, quiet
 from tests.wire.aio.guests import BULK, WINDOW, Guests
-from tests.wire.aio.three_parties import Make, link_both
+from tests.wire.aio.three_parties import Make, link_both, served_command
 
 
 class TestFailing:
@@ -38,11 +38,7 @@ class TestFailing:
             assert hub.peers_are_clean()
 
     async def test_a_reset_by_the_client_reaches_the_guest(self, three: Make) -> None:
-        guests = Guests()
-        async with three(guests) as hub, asyncio.TaskGroup() as tasks:
-            await link_both(hub)
-            channel = hub.open()
-            served = await guests.next()
+        async with served_command(three) as (hub, channel, served), asyncio.TaskGroup() as tasks:
             served.accept()
             writing = tasks.create_task(outcome(served.write(1, BULK)))
             await channel.read(1)
@@ -140,11 +136,7 @@ class TestFailing:
             await run.reason()
 
     async def test_a_cancelled_splice_resets_both_sides(self, three: Make) -> None:
-        guests = Guests()
-        async with three(guests) as hub, asyncio.TaskGroup() as tasks:
-            await link_both(hub)
-            channel = hub.open()
-            served = await guests.next()
+        async with served_command(three) as (hub, channel, served), asyncio.TaskGroup() as tasks:
             served.accept()
             waiting = tasks.create_task(outcome(channel.result()))
             await channel.wait_accepted()
@@ -159,11 +151,7 @@ class TestFailing:
     async def test_a_splice_cancelled_in_the_turn_in_which_it_fails_leaves_no_error_behind(
         self, three: Make
     ) -> None:
-        guests = Guests()
-        async with three(guests) as hub:
-            await link_both(hub)
-            channel = hub.open()
-            served = await guests.next()
+        async with served_command(three) as (hub, channel, served):
             served.accept()
             await channel.wait_accepted()
             hub.guest_side.leader.fail(MachineFailed("it is gone"))

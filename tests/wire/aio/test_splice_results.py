@@ -11,18 +11,14 @@ from cloche_wire.errors import Cancelled, CodedError, MachineFailed, NoSpace
 from cloche_wire.frames import Fields
 from tests.support.links import quiet
 from tests.wire.aio.guests import Guests
-from tests.wire.aio.three_parties import Make, link_both
+from tests.wire.aio.three_parties import Make, link_both, served_command
 
 
 class TestTheResult:
     async def test_a_result_is_confirmed_to_the_guest_only_when_it_has_arrived_at_the_client(
         self, three: Make
     ) -> None:
-        guests = Guests()
-        async with three(guests) as hub, asyncio.TaskGroup() as tasks:
-            await link_both(hub)
-            channel = hub.open()
-            served = await guests.next()
+        async with served_command(three) as (hub, channel, served), asyncio.TaskGroup() as tasks:
             served.accept()
             await channel.wait_accepted()
             await hub.client_side.cut()
@@ -41,11 +37,7 @@ class TestTheResult:
             assert hub.peers_are_clean()
 
     async def test_a_result_arrives_although_the_guest_is_gone_by_then(self, three: Make) -> None:
-        guests = Guests()
-        async with three(guests) as hub:
-            await link_both(hub)
-            channel = hub.open()
-            served = await guests.next()
+        async with served_command(three) as (hub, channel, served):
             served.accept()
             await channel.wait_accepted()
             await hub.client_side.cut()

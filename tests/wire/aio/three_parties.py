@@ -12,7 +12,7 @@ from cloche_wire.errors import WireError
 from cloche_wire.frames import Fields
 from cloche_wire.limits import Limits
 from tests.support.links import SMALL, Links, Pair, joined
-from tests.wire.aio.guests import BULK, collect, read_all, write_and_end
+from tests.wire.aio.guests import BULK, Guests, collect, read_all, write_and_end
 
 BeforeClose = Callable[[Fields], Awaitable[None]]
 
@@ -100,6 +100,16 @@ async def link_both(hub: Hub) -> None:
     """Both links, once."""
     await hub.client_side.link()
     await hub.guest_side.link()
+
+
+@contextlib.asynccontextmanager
+async def served_command(three: Make) -> AsyncIterator[tuple[Hub, Channel, Channel]]:
+    """The three parties, linked; a channel of the client's; and the guest's end of it, which the test serves."""
+    guests = Guests()
+    async with three(guests) as hub:
+        await link_both(hub)
+        channel = hub.open()
+        yield hub, channel, await guests.next()
 
 
 async def talkative(channel: Channel) -> None:
