@@ -68,6 +68,10 @@ class FakeAgent:
         """It goes on where it fell silent."""
         self._speaks.set()
 
+    def replace(self, agent_hash: str) -> None:
+        """Somebody has put another agent in its place; it greets on the next link."""
+        self._peer.connection.info = {"agent": agent_hash}
+
     async def babble(self, message: bytes) -> None:
         """Sends a link message that the protocol does not provide for."""
         assert self._transport is not None

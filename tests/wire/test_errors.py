@@ -15,6 +15,7 @@ from cloche_wire.errors import (
     NotFound,
     RemoteProtocolError,
     Undecodable,
+    UnknownCode,
     WireError,
     error_from_code,
     ungrouped,
@@ -38,7 +39,8 @@ def test_what_one_side_raises_the_other_side_raises_too(code: str) -> None:
 
 def test_an_unknown_code_becomes_an_internal_error_that_names_it() -> None:
     error = error_from_code("tea_time", "not now", {"until": 5})
-    assert type(error) is InternalError
+    assert isinstance(error, InternalError)
+    assert (type(error), error.code) == (UnknownCode, "internal")
     assert error.message == "not now (unknown error code 'tea_time')"
     assert error.details == {"until": 5}
 

@@ -347,7 +347,8 @@ class Connection:
         if channel is None:
             return
         if not channel.is_settled:
-            events.append(Failed(channel.number, error_from_code(frame.code, frame.message, frame.details)))
+            said = error_from_code(frame.code, frame.message, frame.details)
+            events.append(Failed(channel.number, said, by_peer=True))
         self._session.forget(channel)
         if self._outbox.is_choked:
             raise RemoteProtocolError("the peer sends without end and does not read")

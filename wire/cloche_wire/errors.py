@@ -65,6 +65,10 @@ class InternalError(CodedError):
     code = "internal"
 
 
+class UnknownCode(InternalError):
+    """The other side named a code this version does not know; the message has it."""
+
+
 class BadRequest(CodedError):
     """What was sent is wrong: a missing field, a wrong type, an impossible value, a breach of the protocol."""
 
@@ -155,6 +159,12 @@ class CommandNotStarted(CodedError):
     code = "command_not_started"
 
 
+class SenselessAnswer(CodedError):
+    """The guest answered what no sound one would; whether the request was carried out is not known."""
+
+    code = "senseless_answer"
+
+
 class Cancelled(CodedError):
     """Somebody, usually the caller, called it off."""
 
@@ -183,12 +193,12 @@ ERROR_CLASSES: dict[str, type[CodedError]] = {cls.code: cls for cls in CodedErro
 
 
 def error_from_code(code: str, message: str, details: dict[str, Any] | None = None) -> CodedError:
-    """The exception for a code received from the peer; an unknown code becomes InternalError with the code in it."""
+    """The exception for a code received from the peer; an unknown code becomes UnknownCode, an InternalError."""
     cls = ERROR_CLASSES.get(code)
     # The peer may be hostile: keys of another type than text would not pass as arguments.
     named = {key: value for key, value in (details or {}).items() if isinstance(key, str)}
     if cls is None:
-        return InternalError(f"{message} (unknown error code {code[:40]!r})", **named)
+        return UnknownCode(f"{message} (unknown error code {code[:40]!r})", **named)
     return cls(message, **named)
 
 

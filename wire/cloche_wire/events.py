@@ -75,6 +75,8 @@ class Failed(NamedTuple):
 
     channel: int
     error: CodedError
+    by_peer: bool = False
+    """Whether the error is the peer's own words."""
 
 
 class Ponged(NamedTuple):

@@ -1,13 +1,14 @@
 """The hub's end of one guest's link: brought into step, kept alive, taken up again after a break.
 
-Everything that comes from the guest is hostile: it is decoded by `cloche_wire` under the guest's limits, and a guest
-that breaks the protocol loses its link for good.
+Everything that comes from the guest is hostile: it is decoded by `cloche_wire` under the guest's limits, its words are
+weighed (`judge`), and a guest that breaks the protocol loses its link for good.
 
 Rules:
 - The link breaks (the port was closed): channels wait, and the next link resumes them.
 - The guest is silent: its callers get `link_silent` at once; the hub goes on knocking until the machine ends,
   so a guest that was only slow can be used again.
-- The guest breaks the protocol, or one link after another: `run` ends, and with it the sandbox.
+- The guest breaks the protocol, or one link after another, or another agent greets than the first: `run` ends, and with
+  it the sandbox.
 - Every wait for the guest has a bound (`bounds`), but for the work of a user's command.
 """
 
@@ -27,6 +28,7 @@ from cloche_hub.domain.guest_limits import GUEST_LIMITS
 from cloche_hub.domain.identity import Identity
 from cloche_hub.errors import CodedError, LinkLost, LinkSilent
 from cloche_hub.guestlink.bounds import MAX_BREAKS, LinkBounds, pause_before_link
+from cloche_hub.guestlink.judge import GuestJudge
 from cloche_hub.ports import Machine
 from cloche_hub.services.fair import FairTransport
 from cloche_wire.aio import Channel, Peer, StreamTransport
@@ -200,7 +202,7 @@ async def guest_link(machine: Machine, bounds: LinkBounds, *, software: str) -> 
     connection = Connection(
         leader=True, software=software, session=secrets.token_bytes(16), limits=GUEST_LIMITS
     )
-    async with Peer(connection, heartbeat=bounds.heartbeat) as peer:
+    async with Peer(connection, heartbeat=bounds.heartbeat, judge=GuestJudge()) as peer:
         link = GuestLink(machine, peer, bounds)
         try:
             yield link

@@ -131,6 +131,21 @@ async def test_a_message_that_is_none_costs_the_link_and_a_sync_brings_both_into
         assert [line["event"] for line in logs] == ["guest_out_of_step"]
 
 
+async def test_another_agent_on_a_later_link_is_noticed_before_anything_is_asked_of_it() -> None:
+    async with linked() as both:
+        await both.link.become(IDENTITY)
+        waiting = await both.link.open_exec({**EXEC, "argv": ["wait"]}, window=1 << 16)
+        await within(waiting.wait_accepted())
+        both.machine.agent.replace("b" * 64)
+        both.machine.agent.drop_link()
+        asked = await both.link.open_exec(EXEC, window=1 << 16)
+        for channel in (waiting, asked):
+            with pytest.raises(MachineFailed, match="another agent"):
+                await within(channel.result())
+        assert isinstance(await within(both.ended), RemoteProtocolError)
+        assert len(both.machine.agent.execs) == 1
+
+
 # Guests that do not answer.
 
 
@@ -248,7 +263,11 @@ HOSTILE = {
 async def test_a_guest_that_breaks_the_protocol_loses_its_link_for_good(frames: bytes) -> None:
     async with linked() as both:
         await both.link.become(IDENTITY)
+        waiting = await both.link.open_exec({**EXEC, "argv": ["wait"]}, window=1 << 16)
+        await within(waiting.wait_accepted())
         await both.machine.agent.babble(frames)
+        with pytest.raises(MachineFailed, match="ended because its guest broke the protocol"):
+            await within(waiting.result())
         assert isinstance(await within(both.ended), RemoteProtocolError)
 
 
@@ -268,12 +287,15 @@ async def test_a_guest_that_opens_channels_without_end_is_cut_off() -> None:
         assert isinstance(await within(both.ended), RemoteProtocolError)
 
 
-@pytest.mark.parametrize("code", ["machine_failed", "shutting_down", "no_such_code"])
+@pytest.mark.parametrize("code", ["machine_failed", "shutting_down", "link_silent", "no_such_code"])
 async def test_what_a_guest_says_as_it_leaves_decides_nothing(code: str) -> None:
     async with linked() as both:
         await both.link.become(IDENTITY)
+        waiting = await both.link.open_exec({**EXEC, "argv": ["wait"]}, window=1 << 16)
+        await within(waiting.wait_accepted())
         await both.machine.agent.babble(encode(Bye(0, code, "believe me"), Limits()))
         assert await run_echo(both.link) == b"hi\n"
+        assert waiting.is_live
         assert not both.ended.done()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cloche_wire.aio.channel import Channel, Sink
 from cloche_wire.aio.heartbeat import Heartbeat
+from cloche_wire.aio.judge import Judge
 from cloche_wire.aio.peer import Handler, Peer
 from cloche_wire.aio.splice import splice
 from cloche_wire.aio.transports import MemoryTransport, StreamTransport, Transport, WebSocketTransport
@@ -12,6 +13,7 @@ __all__ = [
     "Channel",
     "Handler",
     "Heartbeat",
+    "Judge",
     "MemoryTransport",
     "Peer",
     "Sink",

@@ -22,6 +22,7 @@ from typing import NoReturn, Self
 
 from cloche_wire.aio.channel import Channel
 from cloche_wire.aio.heartbeat import Heartbeat, Watch
+from cloche_wire.aio.judge import Judge, Trusting
 from cloche_wire.aio.reasons import meant_for_caller, reason_of_end, told_to_breaker
 from cloche_wire.aio.transports import Transport
 from cloche_wire.connection import Connection
@@ -76,6 +77,7 @@ class Peer:
         heartbeat: the bounds for silence.
         on_defect: told of an exception in a handler that is not a CodedError; the channel is reset with `internal`.
             Must not raise.
+        judge: weighs what the other side says; without one it is trusted.
     """
 
     def __init__(
@@ -85,12 +87,13 @@ class Peer:
         on_open: Handler | None = None,
         heartbeat: Heartbeat | None = None,
         on_defect: Callable[[Channel, Exception], None] | None = None,
+        judge: Judge | None = None,
     ) -> None:
         self.connection = connection
         self.greeting: Greeted | None = None
         """The other side's hello on the current link, or on the last."""
         self._on_open, self._on_defect = on_open, on_defect
-        self._heartbeat = heartbeat or Heartbeat()
+        self._heartbeat, self._judge = heartbeat or Heartbeat(), judge or Trusting()
         self._channels: dict[int, Channel] = {}
         self._handlers = asyncio.TaskGroup()
         self._handler_tasks: set[asyncio.Task[None]] = set()
@@ -210,7 +213,7 @@ class Peer:
             self._has_link = False
             await _close(transport)
         if isinstance(error, RemoteProtocolError) and not isinstance(error, Undecodable):
-            self.fail(LinkLost(f"the other side broke the protocol: {error}"))
+            self.fail(self._judge.breach(error))
         raise error
 
     async def _serve(self, transport: Transport, first: bytes) -> WireError:
@@ -310,10 +313,11 @@ class Peer:
                 case Opened():
                     self._serve_channel(event)
                 case Greeted():
+                    self._judge.greeted(event)
                     self.greeting = event
                     self._greeted.set()
                 case Parted(error):
-                    self._part_error = error
+                    self._part_error = self._judge.error(error)
                 case Ponged():
                     pass
                 case _:
@@ -342,7 +346,7 @@ class Peer:
                 channel.sink.confirmed()
             case _:
                 self.forget(channel)
-                channel.sink.failed(event.error)
+                channel.sink.failed(self._judge.error(event.error) if event.by_peer else event.error)
 
     def _serve_channel(self, event: Opened) -> None:
         channel = Channel(self, event.channel, event.kind, event.params, event.window)
