@@ -1,6 +1,7 @@
-"""The result of a command, as a guest gives it: parsed and checked. Pure.
+"""What a guest says of a command, its start and its result: parsed and checked. Pure.
 
-The guest is hostile: what it says about an exit is a claim, and only a claim of the right form is recorded and passed on.
+The guest is hostile: what it says is a claim, and only a claim of the right form is recorded and passed on.
+Rule: what the hub does not know it does not pass on; the agent is as old as the hub, so there is nothing to lose.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloche_hub.domain.audit import Json
-from cloche_hub.errors import InternalError
+from cloche_hub.errors import SenselessAnswer
 
 # A name without SIG, or a number: real-time signals have no names that everybody knows.
 _SIGNAL = re.compile(r"[A-Z0-9][A-Z0-9+-]{0,19}", re.ASCII)
 _LONGEST_S = 1e9
+_LARGEST_PID = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,11 @@ class ExecResult:
     """Such as `KILL`; None if it exited by itself."""
     timed_out: bool
     duration_s: float
+
+    def fields(self) -> dict[str, Any]:
+        """As the client is told: without what did not happen."""
+        ending = {"signal": self.signal} if self.exit_code is None else {"exit_code": self.exit_code}
+        return {**ending, "timed_out": self.timed_out, "duration_s": self.duration_s}
 
     def audit_detail(self) -> dict[str, Json]:
         """What `exec.exited` says."""
@@ -42,10 +49,10 @@ class ExecResult:
 
 
 def parse_exec_result(result: Mapping[str, Any]) -> ExecResult:
-    """The result of an `exec`; fields a newer agent adds are left to the client.
+    """The result of an `exec`.
 
     Raises:
-        InternalError: it is none; says what is wrong.
+        SenselessAnswer: it is none; says what is wrong.
     """
     exit_code, signal = result.get("exit_code"), result.get("signal")
     if (exit_code is None) == (signal is None):
@@ -60,6 +67,20 @@ def parse_exec_result(result: Mapping[str, Any]) -> ExecResult:
     return ExecResult(exit_code, signal, timed_out, _parse_duration(result.get("duration_s")))
 
 
+def parse_exec_start(info: Mapping[str, Any], *, exec_id: str) -> dict[str, Any]:
+    """What the client is told of a command's start: what the hub calls it, and its process's id in the machine.
+
+    Raises:
+        SenselessAnswer: the guest says something else than what it was told, or what no Linux has.
+    """
+    pid = info.get("pid")
+    if info.get("exec", exec_id) != exec_id:
+        raise SenselessAnswer("the guest's account of how the command began makes no sense: exec")
+    if pid is not None and not (type(pid) is int and 0 < pid <= _LARGEST_PID):
+        raise SenselessAnswer("the guest's account of how the command began makes no sense: pid")
+    return {"exec": exec_id} if pid is None else {"exec": exec_id, "pid": pid}
+
+
 def _parse_duration(duration_s: object) -> float:
     # Not a number and infinity fail the comparison too.
     if isinstance(duration_s, bool) or not isinstance(duration_s, int | float):
@@ -69,5 +90,5 @@ def _parse_duration(duration_s: object) -> float:
     return float(duration_s)
 
 
-def _senseless(what: str) -> InternalError:
-    return InternalError(f"the guest's account of how the command ended makes no sense: {what}")
+def _senseless(what: str) -> SenselessAnswer:
+    return SenselessAnswer(f"the guest's account of how the command ended makes no sense: {what}")

@@ -1,14 +1,16 @@
 """Commands in sandboxes: recorded, then spliced from the client's channel to the guest's.
 
 Rules:
-- A command's start is durable in the audit before the guest hears of it, and its result before the client does.
-- A failure is told at once and recorded right after: who waits for the machine that failed learns nothing by waiting.
+- A command's start is durable in the audit before the guest hears of it, its end before the client does.
+- The guest hears at once that nobody waits for a command any more. The client is told of a failure when that is
+  recorded; where it cannot be recorded now it is told all the same.
 - Every start that was recorded has an end that is, whoever goes away and however full the disk.
 """
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from cloche_hub.domain.audit import Json
@@ -18,7 +20,7 @@ from cloche_hub.domain.requests import ExecRequest
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.errors import Cancelled, CodedError, InternalError, NoSpace
 from cloche_hub.ports import Guest, Store
-from cloche_hub.services.exec_result import parse_exec_result
+from cloche_hub.services.exec_result import parse_exec_result, parse_exec_start
 from cloche_hub.services.records import Records, noting
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_wire.aio import Channel, splice
@@ -70,7 +72,8 @@ class _Run:
 
     async def splice(self, channel: Channel, guest: Guest, request: ExecRequest) -> None:
         back = await guest.open_exec(guest_params(self._exec_id, request), window=channel.window)
-        await splice(channel, back, before_close=self._record_end)
+        check_info = partial(parse_exec_start, exec_id=self._exec_id)
+        await splice(channel, back, check_info=check_info, before_close=self._record_end)
 
     async def record_start(self, request: ExecRequest) -> None:
         try:
@@ -87,14 +90,17 @@ class _Run:
             detail: dict[str, Json] = {"code": error.code, "reason": error.message[:500]}
             await self._records.keep(self._noting(AuditName.EXEC_FAILED, detail))
 
-    async def _record_end(self, result: dict[str, Any]) -> None:
+    async def _record_end(self, result: dict[str, Any]) -> dict[str, Any]:
         ended = parse_exec_result(result)
         self._is_over = True
         if not await self._records.keep(self._noting(AuditName.EXEC_EXITED, ended.audit_detail())):
             raise NoSpace(
                 "the command has ended, but the hub cannot record it now: its disk is full or its database fails",
-                **{key: result.get(key) for key in ("exit_code", "signal", "timed_out")},
+                exit_code=ended.exit_code,
+                signal=ended.signal,
+                timed_out=ended.timed_out,
             )
+        return ended.fields()
 
     def _noting(self, event: AuditName, detail: dict[str, Json]) -> Any:
         return noting(

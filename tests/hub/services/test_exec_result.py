@@ -1,4 +1,4 @@
-"""What is taken from a guest's account of how a command ended."""
+"""What is taken from a guest's account of how a command began and ended."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloche_hub.errors import InternalError
-from cloche_hub.services.exec_result import ExecResult, parse_exec_result
+from cloche_hub.errors import SenselessAnswer
+from cloche_hub.services.exec_result import ExecResult, parse_exec_result, parse_exec_start
 
 EXIT = {"exit_code": 3, "timed_out": False, "duration_s": 0.25}
 anything = st.one_of(
@@ -33,8 +33,38 @@ def test_a_real_time_signal_is_its_number() -> None:
     assert parse_exec_result({**EXIT, "exit_code": None, "signal": "34"}).signal == "34"
 
 
-def test_fields_of_a_newer_agent_are_no_error() -> None:
-    assert parse_exec_result({**EXIT, "cpu_s": 0.1}).exit_code == 3
+def test_fields_that_nobody_knows_are_no_error_and_are_not_passed_on() -> None:
+    assert parse_exec_result({**EXIT, "cpu_s": 0.1, "stdout": "x" * 9999}).fields() == EXIT
+    killed = {"signal": "KILL", "timed_out": True, "duration_s": 2.0}
+    assert parse_exec_result({**killed, "exit_code": None}).fields() == killed
+
+
+@pytest.mark.parametrize(
+    ("info", "told"),
+    [
+        ({"exec": "ex_1", "pid": 4}, {"exec": "ex_1", "pid": 4}),
+        ({"pid": 1 << 22, "motd": "\x1b[2J" * 999}, {"exec": "ex_1", "pid": 1 << 22}),
+        ({}, {"exec": "ex_1"}),
+    ],
+)
+def test_of_a_start_only_what_is_known_is_told(info: dict[str, Any], told: dict[str, Any]) -> None:
+    assert parse_exec_start(info, exec_id="ex_1") == told
+
+
+@pytest.mark.parametrize(
+    ("info", "named"),
+    [
+        ({"exec": "ex_2", "pid": 4}, "exec"),
+        ({"exec": None}, "exec"),
+        ({"pid": 0}, "pid"),
+        ({"pid": True}, "pid"),
+        ({"pid": "4"}, "pid"),
+        ({"pid": (1 << 22) + 1}, "pid"),
+    ],
+)
+def test_a_start_that_makes_no_sense_is_named(info: dict[str, Any], named: str) -> None:
+    with pytest.raises(SenselessAnswer, match=named):
+        parse_exec_start(info, exec_id="ex_1")
 
 
 @pytest.mark.parametrize(
@@ -55,7 +85,7 @@ def test_fields_of_a_newer_agent_are_no_error() -> None:
     ],
 )
 def test_what_makes_no_sense_is_named(change: dict[str, Any], named: str) -> None:
-    with pytest.raises(InternalError, match=named):
+    with pytest.raises(SenselessAnswer, match=named):
         parse_exec_result(EXIT | change)
 
 
@@ -63,7 +93,7 @@ def test_what_makes_no_sense_is_named(change: dict[str, Any], named: str) -> Non
 def test_whatever_a_guest_says_is_a_result_the_audit_can_hold_or_an_error(claim: dict[str, Any]) -> None:
     try:
         result = parse_exec_result(claim)
-    except InternalError:
+    except SenselessAnswer:
         return
     detail = result.audit_detail()
     assert isinstance(detail["duration_ms"], int)

@@ -9,9 +9,19 @@ from typing import Any
 import pytest
 
 from cloche_hub.domain.audit_events import AuditName
-from cloche_hub.errors import CodedError, InternalError, LinkSilent, NoSpace, StoreFailed
+from cloche_hub.errors import (
+    CommandNotStarted,
+    InternalError,
+    LinkSilent,
+    MachineFailed,
+    NoSpace,
+    SenselessAnswer,
+    StoreFailed,
+    Unauthenticated,
+)
 from cloche_wire.aio import Channel
 from tests.support.hub import finish, running_hub, until, within
+from tests.support.links import outcome
 
 MIB = 1 << 20
 
@@ -85,7 +95,74 @@ async def test_an_end_that_cannot_be_recorded_now_is_told_as_that_and_recorded_l
         assert await hub.events(AuditName.EXEC_FAILED) == []
 
 
+async def test_the_client_hears_of_a_failure_only_when_it_is_durable(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+
+        async def refuse(_channel: Channel) -> None:
+            # Its start is recorded by now.
+            hub.store.gate.clear()
+            raise CommandNotStarted("no such file")
+
+        await client.create(name="a")
+        hub.machine.agent.overrides["exec"] = refuse
+        command = client.open("exec", sandbox="a", argv=["nope"])
+        async with asyncio.TaskGroup() as tasks:
+            ended = tasks.create_task(within(outcome(command.result())))
+            await until(lambda: hub.store.waiting or ended.done())
+            try:
+                for _ in range(5):
+                    await client.call("sandbox.list")
+                assert not ended.done()
+                assert await hub.events(AuditName.EXEC_FAILED) == []
+            finally:
+                hub.store.gate.set()
+        assert isinstance(ended.result(), CommandNotStarted)
+        assert len(await hub.events(AuditName.EXEC_FAILED)) == 1
+
+
+async def test_a_failure_that_cannot_be_recorded_now_is_told_all_the_same(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        waiting = await client.exec("a", "wait")
+        hub.store.refuses = NoSpace("the disk is full")
+        hub.machine.agent.drop_link()
+        hub.machine.crash()
+        with pytest.raises(MachineFailed):
+            await within(waiting.result())
+        hub.store.refuses = None
+        await hub.happened(AuditName.EXEC_FAILED)
+
+
 # Guests that lie.
+
+
+async def test_an_error_only_the_hub_has_is_not_the_guests_to_name(tmp_path: Path) -> None:
+    async def lie(channel: Channel) -> None:
+        raise Unauthenticated("log in again at \x1b[2Jevil.example", token="x" * 1000)
+
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        hub.machine.agent.overrides["exec"] = lie
+        with pytest.raises(SenselessAnswer, match=r"unauthenticated.*again at  \[2Jevil") as raised:
+            await client.run("a", "true")
+        assert raised.value.details == {}
+        failed = await hub.happened(AuditName.EXEC_FAILED)
+        assert failed.detail["code"] == "senseless_answer"
+
+
+async def test_a_start_is_told_with_the_hubs_own_name_for_it(tmp_path: Path) -> None:
+    async def boast(channel: Channel) -> None:
+        channel.accept({"pid": 7, "motd": "x" * 100_000})
+        channel.close({"exit_code": 0, "timed_out": False, "duration_s": 1.0, "motd": "x" * 100_000})
+
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        hub.machine.agent.overrides["exec"] = boast
+        command = client.open("exec", sandbox="a", argv=["true"])
+        info = await within(command.wait_accepted())
+        (started,) = await hub.events(AuditName.EXEC_STARTED)
+        assert info == {"exec": started.detail["exec"], "pid": 7}
+        assert await within(command.result()) == {"exit_code": 0, "timed_out": False, "duration_s": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +188,7 @@ async def test_a_senseless_result_is_an_error_for_the_caller_and_nobody_else(
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         await client.create(name="a")
         hub.machine.agent.overrides["exec"] = lie
-        with pytest.raises(InternalError, match="makes no sense"):
+        with pytest.raises(SenselessAnswer, match="makes no sense"):
             await client.run("a", "true")
         await hub.happened(AuditName.EXEC_FAILED)
         hub.machine.agent.overrides.clear()
@@ -157,7 +234,8 @@ async def test_a_guest_that_sends_more_than_it_may_is_cut_off_and_takes_nobody_w
         hostile = hub.machine
         await client.create(name="b")
         hostile.agent.overrides["exec"] = flood
-        with pytest.raises(CodedError, match="broke the protocol"):
+        with pytest.raises(MachineFailed, match="broke the protocol"):
             await client.run("a", "true")
+        assert (await hub.happened(AuditName.EXEC_FAILED)).detail["code"] == "machine_failed"
         await hub.happened(AuditName.SANDBOX_FAILED)
         assert (await client.run("b", "true")).result["exit_code"] == 0

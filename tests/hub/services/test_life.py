@@ -202,13 +202,33 @@ async def test_a_guest_that_breaks_the_protocol_is_cut_off_and_its_machine_ended
         await client.create(name="b")
         command = await client.exec("a", "wait")
         await machine.agent.babble(encode(Data(77, 1, 0, b"on a channel that nobody has opened"), Limits()))
-        with pytest.raises(CodedError, match="broke the protocol"):
+        with pytest.raises(MachineFailed, match="broke the protocol"):
             await within(command.result())
         event = await hub.happened(AuditName.SANDBOX_FAILED)
         assert "broke the protocol and was cut off" in str(event.detail["reason"])
         assert not machine.is_running
         assert machine.stops == [0.0]
         assert (await client.run("b", "true")).result["exit_code"] == 0
+
+
+async def test_an_agent_that_was_replaced_costs_the_sandbox_when_its_link_is_taken_up_again(
+    tmp_path: Path,
+) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        machine = hub.machine
+        command = await client.exec("a", "wait")
+        machine.agent.drop_link()
+        assert (await client.run("a", "true")).result["exit_code"] == 0
+        machine.agent.replace("b" * 64)
+        machine.agent.drop_link()
+        with pytest.raises(MachineFailed, match="another agent greets"):
+            await within(command.result())
+        event = await hub.happened(AuditName.SANDBOX_FAILED)
+        assert "another agent greets than the one the machine began with" in str(event.detail["reason"])
+        await until(lambda: not machine.is_running)
+        shown = await client.call("sandbox.show", sandbox="a")
+        assert (shown["state"], shown["end_reason"]) == ("failed", event.detail["reason"])
 
 
 async def test_a_silent_guests_callers_are_told_in_time_and_it_can_be_used_again(tmp_path: Path) -> None:

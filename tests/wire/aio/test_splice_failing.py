@@ -14,10 +14,11 @@ from cloche_wire.errors import (
     LinkLost,
     MachineFailed,
     NoSpace,
+    SenselessAnswer,
     TooLarge,
     WireError,
 )
-from cloche_wire.frames import Accept, Ack, Close, Data, Eof, Frame, Open, Reset
+from cloche_wire.frames import Accept, Ack, Close, Data, Eof, Fields, Frame, Open, Reset
 from tests.support.links import SMALL, Stranger, outcome, quiet
 from tests.wire.aio.guests import BULK, WINDOW, Guests
 from tests.wire.aio.three_parties import Make, link_both, served_command
@@ -148,6 +149,74 @@ class TestFailing:
             await quiet()
             assert hub.peers_are_clean()
 
+    @pytest.mark.parametrize("by_whom", ["guest", "client"])
+    async def test_a_failure_is_told_to_the_client_only_after_what_must_come_before_and_to_the_guest_at_once(
+        self, three: Make, by_whom: str
+    ) -> None:
+        failed, may_go_on = asyncio.Event(), asyncio.Event()
+
+        async def record() -> None:
+            failed.set()
+            await may_go_on.wait()
+
+        guests = Guests()
+        async with three(guests) as hub, asyncio.TaskGroup() as tasks:
+            hub.before_answer = record
+            await link_both(hub)
+            channel = hub.open()
+            served = await guests.next()
+            served.accept()
+            await served.write(1, b"so far")
+            await channel.wait_accepted()
+            waiting = tasks.create_task(outcome(channel.result()))
+            if by_whom == "guest":
+                served.reset(NoSpace("the disk is full"))
+            else:
+                channel.reset(Cancelled("enough"))
+                with pytest.raises(Cancelled, match="enough"):
+                    await served.read(1)
+            await failed.wait()
+            if by_whom == "guest":
+                # The client goes on as if nothing had happened: what it sends and reads is nobody's any more.
+                assert await channel.read(1) == b"so far"
+                await channel.write(1, b"nobody reads this")
+                channel.end(1)
+                await quiet()
+                assert not waiting.done()
+            may_go_on.set()
+            assert isinstance(await waiting, NoSpace if by_whom == "guest" else Cancelled)
+            await quiet()
+            assert hub.held == {}
+            assert hub.peers_are_clean()
+
+    async def test_an_acceptance_is_told_as_the_hub_has_checked_it(self, three: Make) -> None:
+        guests = Guests()
+        async with three(guests) as hub:
+            hub.check_info = lambda info: {"pid": info["pid"]}
+            await link_both(hub)
+            channel = hub.open()
+            (await guests.next()).accept({"pid": 5, "more": "x"})
+            assert await channel.wait_accepted() == {"pid": 5}
+            channel.reset(Cancelled("enough"))
+            await quiet()
+
+    async def test_an_acceptance_that_the_hub_refuses_fails_both(self, three: Make) -> None:
+        def refuse(_info: Fields) -> Fields:
+            raise SenselessAnswer("no such pid")
+
+        guests = Guests()
+        async with three(guests) as hub:
+            hub.check_info = refuse
+            await link_both(hub)
+            channel = hub.open()
+            served = await guests.next()
+            served.accept({"pid": -1})
+            for side in (channel, served):
+                with pytest.raises(SenselessAnswer, match="no such pid"):
+                    await side.read(1)
+            await quiet()
+            assert hub.peers_are_clean()
+
     async def test_a_splice_cancelled_in_the_turn_in_which_it_fails_leaves_no_error_behind(
         self, three: Make
     ) -> None:
@@ -157,7 +226,7 @@ class TestFailing:
             hub.guest_side.leader.fail(MachineFailed("it is gone"))
             assert hub.splicing[0] is not None
             hub.splicing[0].cancel()
-            with pytest.raises(MachineFailed):
+            with pytest.raises(Cancelled):
                 await channel.result()
             await hub.guest_side.ended()
 

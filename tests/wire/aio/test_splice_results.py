@@ -53,14 +53,17 @@ class TestTheResult:
             await quiet()
             assert hub.results == [{"code": 0}]
 
-    async def test_the_client_learns_the_result_after_it_was_recorded(self, three: Make) -> None:
+    async def test_the_client_learns_the_result_after_it_was_recorded_and_as_whoever_recorded_it_says(
+        self, three: Make
+    ) -> None:
         recorded, may_go_on = asyncio.Event(), asyncio.Event()
         seen: list[Fields] = []
 
-        async def record(result: Fields) -> None:
+        async def record(result: Fields) -> Fields:
             seen.append(result)
             recorded.set()
             await may_go_on.wait()
+            return {"code": 6}
 
         async def serve(channel: Channel) -> None:
             channel.accept()
@@ -78,7 +81,7 @@ class TestTheResult:
             # Its output does not wait.
             assert await channel.read(1) == b"output"
             may_go_on.set()
-            assert await waiting == {"code": 5}
+            assert await waiting == {"code": 6}
             assert seen == [{"code": 5}]
 
     @pytest.mark.parametrize(
@@ -87,7 +90,7 @@ class TestTheResult:
     async def test_a_result_that_cannot_be_recorded_is_an_error_for_both(
         self, three: Make, error: Exception, code: str | None
     ) -> None:
-        async def fail(_result: Fields) -> None:
+        async def fail(_result: Fields) -> Fields:
             raise error
 
         guests = Guests()
@@ -100,7 +103,7 @@ class TestTheResult:
             served.close({"code": 0})
             with pytest.raises(CodedError) as caught:
                 await channel.result()
-            assert caught.value.code == (code or "cancelled")
+            assert caught.value.code == (code or "internal")
             with pytest.raises(CodedError):
                 await served.wait_confirmed()
             await quiet()
@@ -112,9 +115,10 @@ class TestTheResult:
         recorded = asyncio.Event()
         may_go_on = asyncio.Event()
 
-        async def record(_result: Fields) -> None:
+        async def record(result: Fields) -> Fields:
             recorded.set()
             await may_go_on.wait()
+            return result
 
         async def serve(channel: Channel) -> None:
             channel.close({"code": 0})
@@ -135,9 +139,10 @@ class TestTheResult:
     async def test_bytes_of_the_client_are_dropped_while_a_result_is_recorded(self, three: Make) -> None:
         recorded, may_go_on = asyncio.Event(), asyncio.Event()
 
-        async def record(_result: Fields) -> None:
+        async def record(result: Fields) -> Fields:
             recorded.set()
             await may_go_on.wait()
+            return result
 
         async def serve(channel: Channel) -> None:
             channel.accept()

@@ -14,7 +14,7 @@ from cloche_wire.limits import Limits
 from tests.support.links import SMALL, Links, Pair, joined
 from tests.wire.aio.guests import BULK, Guests, collect, read_all, write_and_end
 
-BeforeClose = Callable[[Fields], Awaitable[None]]
+BeforeClose = Callable[[Fields], Awaitable[Fields]]
 
 
 class Hub:
@@ -26,6 +26,9 @@ class Hub:
         self.guest_side: Pair
         """The hub leads."""
         self.before_close: BeforeClose | None = None
+        self.check_info: Callable[[Fields], Fields] = dict
+        self.before_answer: Callable[[], Awaitable[None]] | None = None
+        """What is done after a failure, before the client is told."""
         self.results: list[Fields | WireError] = []
         """What each splice has returned or raised."""
         self.splicing: list[asyncio.Task[Any] | None] = []
@@ -36,9 +39,12 @@ class Hub:
         back = self.guest_side.leader.open(front.kind, front.params, window=front.window)
         self.splicing.append(asyncio.current_task())
         try:
-            self.results.append(await splice(front, back, before_close=self.before_close))
+            result = await splice(front, back, check_info=self.check_info, before_close=self.before_close)
+            self.results.append(result)
         except WireError as error:
             self.results.append(error)
+            if self.before_answer is not None:
+                await self.before_answer()
             raise
 
     def open(self, kind: str = "exec", *, window: int | None = None) -> Channel:

@@ -19,12 +19,14 @@ from cloche_wire.frames import Fields
 class _Joint:
     """What both sides share: how far the end has come."""
 
-    def __init__(self) -> None:
+    def __init__(self, back: Channel, check_info: Callable[[Fields], Fields]) -> None:
         loop = asyncio.get_running_loop()
+        self._back, self.check_info = back, check_info
         self.finished: asyncio.Future[Fields] = loop.create_future()
         self.confirmed: asyncio.Future[None] = loop.create_future()
 
     def fail(self, error: CodedError) -> None:
+        self._back.reset(error)
         for step in (self.finished, self.confirmed):
             if not step.done():
                 # A copy: one error may be told to many channels.
@@ -36,16 +38,16 @@ class _Joint:
 class _Side:
     """The sink of one of the two channels: whatever happens on it is done to the other."""
 
-    def __init__(self, joint: _Joint, this: Channel, other: Channel) -> None:
-        self._joint, self._this, self._other = joint, this, other
+    def __init__(self, joint: _Joint, other: Channel) -> None:
+        self._joint, self._other = joint, other
         self._consumed: dict[int, int] = {}
         self._is_finished = False
 
     def accepted(self, info: Fields, window: int) -> None:
         try:
-            self._other.accept(info, window=window)
+            self._other.accept(self._joint.check_info(info), window=window)
         except CodedError as error:
-            self._give_up(error)
+            self._joint.fail(error)
 
     def received(self, stream: int, data: bytes) -> None:
         # No credit means that the other channel is closing and its reader wants no more.
@@ -74,51 +76,54 @@ class _Side:
     def failed(self, error: CodedError) -> None:
         if self._is_finished:
             return  # All it had to say has been passed on; only nobody waits for its confirmation any more.
-        self._other.reset(error)
         self._joint.fail(error)
 
-    def _give_up(self, error: CodedError) -> None:
-        self._this.reset(error)
-        self._other.reset(error)
-        self._joint.fail(error)
+
+def _unchanged(info: Fields) -> Fields:
+    return info
 
 
 async def splice(
-    front: Channel, back: Channel, *, before_close: Callable[[Fields], Awaitable[None]] | None = None
+    front: Channel,
+    back: Channel,
+    *,
+    check_info: Callable[[Fields], Fields] = _unchanged,
+    before_close: Callable[[Fields], Awaitable[Fields]] | None = None,
 ) -> Fields:
     """Joins a channel the peer has opened (`front`) with one just opened to somebody else (`back`).
 
-    Call it in the same turn of the loop in which `back` was opened. Cancelling resets both.
+    Call it in the same turn of the loop in which `back` was opened. Cancelling resets `back`.
+
+    A failure is not told to the front's peer in here: the caller does what must come before, then resets `front` (as
+    the end of a peer's handler does).
 
     Args:
         front: offered, not yet accepted.
         back: opened with `window=front.window`.
-        before_close: what must be done with the result before the front's peer learns it, such as recording it.
+        check_info: what the front's peer is told of the other's acceptance; must not wait. What it raises fails both.
+        before_close: does what must be done with the result before the front's peer learns it, such as recording it,
+            and returns what that is told.
 
     Returns:
         The result, once it has arrived at the front's peer.
 
     Raises:
-        CodedError: either side failed; the other has been reset with the same error.
+        CodedError: either side failed; `back` has been reset with the same error.
     """
-    joint = _Joint()
-    front.sink = _Side(joint, front, back)
-    back.sink = _Side(joint, back, front)
+    joint = _Joint(back, check_info)
+    front.sink, back.sink = _Side(joint, back), _Side(joint, front)
     try:
         # The front's peer may have given up before anybody listened.
         front.require_live()
         result = await joint.finished
         if before_close is not None:
-            await before_close(result)
+            result = await before_close(result)
         front.close(result)
         await joint.confirmed
     except CodedError as error:
-        front.reset(error)
         back.reset(error)
         raise
     except BaseException:
-        gone = Cancelled("the hub has given up this channel")
-        front.reset(gone)
-        back.reset(gone)
+        back.reset(Cancelled("the hub has given up this channel"))
         raise
     return result
