@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -307,3 +308,40 @@ async def test_the_real_image_is_sound_and_has_what_a_guest_needs(minimal_image:
             assert held.files.initrd.read_bytes()[:6] == b"070701"
             # Small enough to be built and copied without a thought.
             assert minimal_image.size_bytes < 200 << 20
+
+
+_MODES = {
+    "/": (0o755, 0, 0),
+    "/etc/apt/sources.list.d/debian.sources": (0o644, 0, 0),
+    "/etc/cloche/image.json": (0o644, 0, 0),
+    "/etc/dpkg/dpkg.cfg.d/cloche": (0o644, 0, 0),
+    "/etc/group": (0o644, 0, 0),
+    "/etc/hostname": (0o644, 0, 0),
+    "/etc/hosts": (0o644, 0, 0),
+    "/etc/machine-id": (0o644, 0, 0),
+    "/etc/passwd": (0o644, 0, 0),
+    "/etc/resolv.conf": (0o644, 0, 0),
+    "/etc/shadow": (0o640, 0, 42),
+    "/home/user": (0o755, 1000, 1000),
+    "/home/user/.bashrc": (0o644, 1000, 1000),
+    "/root": (0o700, 0, 0),
+    "/tmp": (0o1777, 0, 0),
+    "/usr/bin/su": (0o4755, 0, 0),
+    "/usr/lib/modules": (0o755, 0, 0),
+    "/usr/sbin/unix_chkpwd": (0o2755, 0, 42),
+    "/var/cache/apt/archives/partial": (0o700, 42, 0),
+    "/var/local": (0o2775, 0, 50),
+}
+
+
+@pytest.mark.machine
+async def test_the_real_image_has_the_modes_and_owners_debian_gives(minimal_image: Image) -> None:
+    async with ImageCache(locations().cache) as images:
+        with images.hold(minimal_image.digest) as held:
+            told = {path: _debugfs(held.files.rootfs, f"stat {path}") for path in _MODES}
+    found = {}
+    for path, text in told.items():
+        status = re.search(r"Mode: +(\d+).*User: +(\d+) +Group: +(\d+)", text, re.DOTALL)
+        assert status is not None, path
+        found[path] = (int(status[1], 8), int(status[2]), int(status[3]))
+    assert found == _MODES

@@ -1,6 +1,7 @@
 # Runs when all packages are installed, as root of the build's namespace: $1 is the root file system.
 # CLOCHE_WORK has the files written for this build; CLOCHE_KERNEL_PACKAGE names the kernel's package.
 set -eu
+umask 022
 root=$1
 
 # The kernel is only unpacked: installing it would build an initrd of Debian's and install what that needs.

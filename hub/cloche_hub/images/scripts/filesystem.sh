@@ -1,8 +1,15 @@
 # Turns the root file system at CLOCHE_WORK/root into an ext4 file and removes it.
 # $1: size; $2: the newest time a file may have; $3: UUID of the file system and of its directory hashes.
 set -eu
+umask 022
 root=$CLOCHE_WORK/root
+# The hub's umask lets nobody else read them; the guest's users may.
+chmod -R u=rwX,go=rX "$CLOCHE_WORK/modules"
 cp -R "$CLOCHE_WORK/modules/." "$root/"
+# Apt ran as root where its own user may not enter the work folder. Inside, so that no link leads out.
+chroot "$root" /bin/sh -c 'for folder in /var/lib/apt/lists/partial /var/cache/apt/archives/partial; do
+    [ ! -d "$folder" ] || ! grep -q "^_apt:" /etc/passwd || chown _apt:root "$folder"
+done'
 # Every machine has its own /dev; what the build left there depends on who built.
 find "$root/dev" "$root/proc" "$root/sys" "$root/run" -mindepth 1 -delete
 find "$root" -newermt "@$2" -exec touch --no-dereference --date "@$2" '{}' +
