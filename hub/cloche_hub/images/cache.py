@@ -31,6 +31,8 @@ from cloche_hub.locks import Lock
 
 _MANIFEST = "manifest.json"
 RemoveTree = Callable[[Path], None]
+_Stamp = tuple[int, int, int, int]
+"""What changes with a file: its inode, size, and times of change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class Cache:
     def __init__(self, root: Path, *, remove_tree: RemoveTree = shutil.rmtree) -> None:
         self._root = root
         self._remove_tree = remove_tree
+        # What was read of each image's manifest, and the state of the file then.
+        self._manifests: dict[str, tuple[_Stamp, ImageManifest | None]] = {}
 
     def prepare(self) -> None:
         """Makes the folders. Idempotent."""
@@ -116,6 +120,24 @@ class Cache:
         """Every complete image, newest first."""
         found = (self._read_image(folder.name) for folder in _folders(self._root / "images"))
         return sorted(filter(None, found), key=lambda stored: stored.manifest.built_at, reverse=True)
+
+    def newest_image(self, *, recipe_key: str, initrd_key: str) -> StoredImage | None:
+        """The newest complete image with these keys, or None. Reads only manifests that have changed since last time."""
+        manifests = {}
+        for folder in _folders(self._root / "images"):
+            if (stamp := _stamp(f"{folder}/{_MANIFEST}")) is not None:
+                known = self._manifests.get(folder.name)
+                if known is None or known[0] != stamp:
+                    known = stamp, read_manifest(ImageManifest, _read(folder / _MANIFEST))
+                manifests[folder.name] = known
+        # Several threads may do this at once: each leaves a whole dictionary.
+        self._manifests = manifests
+        found = [
+            (manifest.built_at, name)
+            for name, (_, manifest) in manifests.items()
+            if manifest and (manifest.recipe_key, manifest.initrd_key) == (recipe_key, initrd_key)
+        ]
+        return next(filter(None, (self._read_image(name) for _, name in sorted(found, reverse=True))), None)
 
     def image(self, digest: str) -> StoredImage:
         """A complete image.
@@ -300,6 +322,14 @@ class Cache:
 
     def _new_name(self) -> Path:
         return self._root / "tmp" / secrets.token_hex(8)
+
+
+def _stamp(file: str) -> _Stamp | None:
+    try:
+        status = os.stat(file)  # noqa: PTH116 - dozens of them are on the way of every new sandbox
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def used_at(folder: Path) -> datetime:

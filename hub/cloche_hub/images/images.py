@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from cloche_hub.domain.image_files import ImageFiles
-from cloche_hub.errors import BadRequest, BuildFailed, NoSpace, NotFound, RecipeNotBuilt
+from cloche_hub.errors import BadRequest, BuildFailed, HubError, NoSpace, NotFound, RecipeNotBuilt
 from cloche_hub.images.agent_bundle import AgentBundle, bundle_agent
 from cloche_hub.images.arches import Arch, host_arch
 from cloche_hub.images.builder import Rootfs, RootfsBuilder, builder_key, remove_build_tree
@@ -32,7 +32,7 @@ from cloche_hub.images.initrd import INIT_TEMPLATE, check_busybox, make_initrd
 from cloche_hub.images.keys import hash_file, image_digest, initrd_key, recipe_key, rootfs_id
 from cloche_hub.images.manifest import ImageManifest, RootfsManifest
 from cloche_hub.images.recipe import Recipe, load_recipe, recipe_folders
-from cloche_hub.images.recipe_files import files_digest
+from cloche_hub.images.recipe_files import FilesDigest
 from cloche_hub.images.relay import ProgressFile
 from cloche_hub.locks import Lock
 from cloche_hub.ports import CacheUse, Image, Progress
@@ -102,12 +102,13 @@ class ImageCache:
         # Once: the agent is part of the running version, and `find` is on the way of every new sandbox.
         self._agent = functools.cache(agent)
         self._builder_key = functools.cache(builder_key)
+        self._files_digest = FilesDigest()
         self._busybox = busybox
         self._group = asyncio.TaskGroup()
         self._work: SharedWork[StoredImage] | None = None
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(self._cache.prepare)
+        await asyncio.to_thread(self._warm)
         await self._group.__aenter__()
         self._work = SharedWork(self._group)
         return self
@@ -124,14 +125,7 @@ class ImageCache:
 
     async def find(self, recipe: str) -> Image:
         """See `ports.Images.find`."""
-        wanted = await asyncio.to_thread(self._wanted, recipe)
-        stored = await asyncio.to_thread(self._current, wanted)
-        if stored is None:
-            raise RecipeNotBuilt(
-                f"the recipe {recipe!r} is not built, or has changed since; build it with: cloche image build {recipe}",
-                recipe=recipe,
-            )
-        return _as_image(stored)
+        return await asyncio.to_thread(self._find, recipe)
 
     async def build(self, recipe: str, *, progress: OnProgress, rebuild: bool = False) -> Image:
         """See `ports.Images.build`."""
@@ -186,20 +180,34 @@ class ImageCache:
 
     # Deciding
 
+    def _find(self, recipe: str) -> Image:
+        stored = self._current(self._wanted(recipe))
+        if stored is None:
+            raise RecipeNotBuilt(
+                f"the recipe {recipe!r} is not built, or has changed since; build it with: cloche image build {recipe}",
+                recipe=recipe,
+            )
+        return _as_image(stored)
+
+    def _warm(self) -> None:
+        """Reads what `find` needs, so that the first sandbox waits no longer than the others."""
+        self._cache.prepare()
+        self._builder_key()
+        # Without an agent beside it a hub may still show what it has; whoever asks for an image is told.
+        with suppress(HubError):
+            self._agent()
+        self._cache.newest_image(recipe_key="", initrd_key="")
+
     def _wanted(self, name: str) -> _Wanted:
         recipe = load_recipe(name, self._folders)
         agent = self._agent()
         key = recipe_key(
-            recipe, arch=self._arch.name, files=files_digest(recipe.files), builder=self._builder_key()
+            recipe, arch=self._arch.name, files=self._files_digest(recipe.files), builder=self._builder_key()
         )
         return _Wanted(recipe, key, initrd_key(init_template=INIT_TEMPLATE, agent_hash=agent.sha256), agent)
 
     def _current(self, wanted: _Wanted) -> StoredImage | None:
-        for stored in self._cache.images():
-            manifest = stored.manifest
-            if (manifest.recipe_key, manifest.initrd_key) == (wanted.key, wanted.initrd_key):
-                return stored
-        return None
+        return self._cache.newest_image(recipe_key=wanted.key, initrd_key=wanted.initrd_key)
 
     def _current_digests(self) -> set[str]:
         """What `find` would return for each recipe that has an image."""

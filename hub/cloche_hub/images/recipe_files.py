@@ -45,6 +45,27 @@ def files_digest(folder: Path | None) -> str:
     return hashlib.sha256(pack_files(folder)).hexdigest()
 
 
+class FilesDigest:
+    """`files_digest`, which reads a folder again only when something in it has changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path | None, tuple[list[tuple[object, ...]], str]] = {}
+
+    def __call__(self, folder: Path | None) -> str:
+        """See `files_digest`."""
+        stamp = [(name, *_stamp(path)) for path, name in _walk(folder)]
+        known = self._known.get(folder)
+        if known is None or known[0] != stamp:
+            # The state before the reading: a change meanwhile is seen the next time.
+            known = self._known[folder] = (stamp, files_digest(folder))
+        return known[1]
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    status = path.lstat()
+    return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
 def _walk(folder: Path | None) -> Iterator[tuple[Path, str]]:
     if folder is None:
         return

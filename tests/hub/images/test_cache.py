@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cloche_hub.errors import NotFound, WrongState
+from cloche_hub.images import cache as cache_module
 from cloche_hub.images.cache import Cache, disk_bytes
 from tests.hub.images.fakes import add_image, digest
 
@@ -261,3 +262,35 @@ def test_disk_use_counts_blocks_and_not_holes(tmp_path: Path) -> None:
         file.truncate(1 << 30)
 
     assert disk_bytes(tmp_path) < 1 << 20
+
+
+def test_only_manifests_that_have_changed_are_read_to_find_an_image(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        add_image(cache, name, rootfs="1", hours=ord(name))
+    read: list[str] = []
+
+    def reading(file: Path) -> str:
+        read.append(file.parent.name)
+        return file.read_text()
+
+    monkeypatch.setattr(cache_module, "_read", reading)
+
+    def newest() -> str:
+        read.clear()
+        found = cache.newest_image(recipe_key="k", initrd_key="n")
+        assert found is not None
+        return found.manifest.digest
+
+    assert newest() == digest("c")
+    assert {digest("a"), digest("b"), digest("c")} <= set(read)
+    assert newest() == digest("c")
+    # The one that is found is looked at as a whole: it may have gone meanwhile.
+    assert read == [digest("c"), digest("1")]
+    cache.remove_image(digest("c"))
+    assert newest() == digest("b")
+    add_image(cache, "a", rootfs="1", hours=999)
+    assert newest() == digest("a")
+    assert digest("b") not in read
+    assert cache.newest_image(recipe_key="k", initrd_key="other") is None

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from cloche_hub.errors import BadRequest
-from cloche_hub.images.recipe_files import files_digest, pack_files
+from cloche_hub.images import recipe_files
+from cloche_hub.images.recipe_files import FilesDigest, files_digest, pack_files
 
 
 @pytest.fixture
@@ -81,3 +82,27 @@ def test_a_pipe_among_the_files_is_refused_by_name(folder: Path) -> None:
 
     with pytest.raises(BadRequest, match="pipe: is neither a file, a folder nor a symbolic link"):
         pack_files(folder)
+
+
+def test_a_folder_is_read_again_only_when_something_in_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path | None] = []
+
+    def packing(folder: Path | None) -> bytes:
+        read.append(folder)
+        return pack_files(folder)
+
+    monkeypatch.setattr(recipe_files, "pack_files", packing)
+    (tmp_path / "a").write_text("1")
+    digest = FilesDigest()
+    first = digest(tmp_path)
+    assert (digest(tmp_path), digest(None)) == (first, files_digest(None))
+    assert read.count(tmp_path) == 1
+    (tmp_path / "a").write_text("2")
+    changed = digest(tmp_path)
+    (tmp_path / "a").chmod(0o755)
+    executable = digest(tmp_path)
+    (tmp_path / "b").symlink_to("a")
+    assert len({first, changed, executable, digest(tmp_path)}) == 4
+    assert digest(tmp_path) == files_digest(tmp_path)
