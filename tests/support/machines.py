@@ -88,7 +88,7 @@ async def run_in(guest: Guest, *argv: str, user: str = "root") -> Finished:
         "env": {},
         "stdin": False,
     }
-    channel = await guest.open_exec(params, window=256 << 10)
+    channel = await guest.open_work("exec", params, window=256 << 10)
     output = {1: bytearray(), 2: bytearray()}
     while (piece := await channel.read_any(1, 2)) is not None:
         stream, data = piece

@@ -9,7 +9,7 @@ Rules:
   so a guest that was only slow can be used again.
 - The guest breaks the protocol, or one link after another, or another agent greets than the first: `run` ends, and with
   it the sandbox.
-- Every wait for the guest has a bound (`bounds`), but for the work of a user's command.
+- Every wait for the guest has a bound (`bounds`), but for the work that a user has asked for.
 """
 
 from __future__ import annotations
@@ -95,17 +95,17 @@ class GuestLink:
         """
         await self._call("become", identity.params())
 
-    async def open_exec(self, params: dict[str, Any], *, window: int) -> Channel:
-        """Opens an exec channel; the caller takes its events before it waits for anything.
+    async def open_work(self, kind: str, params: dict[str, Any], *, window: int) -> Channel:
+        """Opens a channel of a kind that the agent serves; the caller takes its events before it waits for anything.
 
         If the guest does not take it in time, it fails with LinkSilent.
 
         Raises:
             LinkSilent: the guest does not answer.
-            TooLarge: the parameters are too long, or too many commands are under way.
+            TooLarge: the parameters are too long, or too much is under way.
         """
         await self.greeting()
-        channel = self._peer.open("exec", params, window=window)
+        channel = self._peer.open(kind, params, window=window)
         # A timer and not a wait: the channel's events belong to the caller. It must not keep a channel that is over.
         asyncio.get_running_loop().call_later(
             self._bounds.answer_s, self._require_taken, weakref.ref(channel)

@@ -32,8 +32,8 @@ class Guest(Protocol):
         """
         ...
 
-    async def open_exec(self, params: dict[str, Any], *, window: int) -> Channel:
-        """An exec channel, just opened. Raises LinkSilent if the guest does not answer."""
+    async def open_work(self, kind: str, params: dict[str, Any], *, window: int) -> Channel:
+        """A channel of a kind that the agent serves, just opened. Raises LinkSilent if the guest does not answer."""
         ...
 
     async def power_off(self) -> bool:

@@ -71,7 +71,7 @@ class _Run:
         self._is_over = False
 
     async def splice(self, channel: Channel, guest: Guest, request: ExecRequest) -> None:
-        back = await guest.open_exec(guest_params(self._exec_id, request), window=channel.window)
+        back = await guest.open_work("exec", guest_params(self._exec_id, request), window=channel.window)
         check_info = partial(parse_exec_start, exec_id=self._exec_id)
         await splice(channel, back, check_info=check_info, before_close=self._record_end)
 

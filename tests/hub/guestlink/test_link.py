@@ -62,7 +62,7 @@ async def linked(bounds: LinkBounds = PATIENT, *, silent: bool = False) -> Async
 
 async def run_echo(link: GuestLink) -> bytes:
     """What `echo hi` says."""
-    return (await within(finish(await link.open_exec(EXEC, window=1 << 16)))).stdout
+    return (await within(finish(await link.open_work("exec", EXEC, window=1 << 16)))).stdout
 
 
 async def test_the_greeting_tells_which_agent_it_is() -> None:
@@ -91,7 +91,7 @@ async def test_powering_off_says_whether_the_guest_will() -> None:
 async def test_a_link_that_breaks_is_taken_up_again_and_commands_go_on() -> None:
     async with linked() as both:
         await both.link.become(IDENTITY)
-        channel = await both.link.open_exec({**EXEC, "argv": ["cat"]}, window=1 << 16)
+        channel = await both.link.open_work("exec", {**EXEC, "argv": ["cat"]}, window=1 << 16)
         await within(channel.wait_accepted())
         for piece in (b"one", b"two"):
             both.machine.agent.drop_link()
@@ -134,11 +134,11 @@ async def test_a_message_that_is_none_costs_the_link_and_a_sync_brings_both_into
 async def test_another_agent_on_a_later_link_is_noticed_before_anything_is_asked_of_it() -> None:
     async with linked() as both:
         await both.link.become(IDENTITY)
-        waiting = await both.link.open_exec({**EXEC, "argv": ["wait"]}, window=1 << 16)
+        waiting = await both.link.open_work("exec", {**EXEC, "argv": ["wait"]}, window=1 << 16)
         await within(waiting.wait_accepted())
         both.machine.agent.replace("b" * 64)
         both.machine.agent.drop_link()
-        asked = await both.link.open_exec(EXEC, window=1 << 16)
+        asked = await both.link.open_work("exec", EXEC, window=1 << 16)
         for channel in (waiting, asked):
             with pytest.raises(MachineFailed, match="another agent"):
                 await within(channel.result())
@@ -159,7 +159,7 @@ async def test_a_guest_that_never_greets_is_silent_within_its_bound() -> None:
 async def test_a_guest_that_falls_silent_fails_its_callers_and_is_knocked_at_until_it_answers() -> None:
     async with linked(HASTY) as both:
         await both.link.become(IDENTITY)
-        waiting = await both.link.open_exec({**EXEC, "argv": ["wait"]}, window=1 << 16)
+        waiting = await both.link.open_work("exec", {**EXEC, "argv": ["wait"]}, window=1 << 16)
         await within(waiting.wait_accepted())
         both.machine.agent.silence()
         with pytest.raises(LinkSilent):
@@ -189,7 +189,7 @@ async def test_a_request_that_is_never_answered_fails_within_its_bound() -> None
         both.machine.agent.overrides = {"become": ignore, "exec": ignore}
         with pytest.raises(LinkSilent):
             await within(both.link.become(IDENTITY))
-        channel = await both.link.open_exec(EXEC, window=1 << 16)
+        channel = await both.link.open_work("exec", EXEC, window=1 << 16)
         with pytest.raises(LinkSilent):
             await within(channel.result())
 
@@ -197,7 +197,7 @@ async def test_a_request_that_is_never_answered_fails_within_its_bound() -> None
 async def test_a_command_that_was_taken_is_not_bound_to_end() -> None:
     async with linked(replace(HASTY, heartbeat=Heartbeat())) as both:
         await both.link.become(IDENTITY)
-        channel = await both.link.open_exec({**EXEC, "argv": ["wait"]}, window=1 << 16)
+        channel = await both.link.open_work("exec", {**EXEC, "argv": ["wait"]}, window=1 << 16)
         await asyncio.sleep(0.2)  # beyond the bound for its start
         assert channel.is_live
 
@@ -215,12 +215,16 @@ async def test_a_machine_whose_port_cannot_be_opened_ends_the_link(monkeypatch: 
 async def test_failing_ends_calls_under_way_and_every_later_one_with_the_same_reason() -> None:
     async with linked() as both:
         await both.link.become(IDENTITY)
-        waiting = await both.link.open_exec({**EXEC, "argv": ["wait"]}, window=1 << 16)
+        waiting = await both.link.open_work("exec", {**EXEC, "argv": ["wait"]}, window=1 << 16)
         both.link.fail(MachineFailed("it burnt down"))
         both.link.fail(LinkLost("a second reason"))
         with pytest.raises(MachineFailed, match="burnt down"):
             await within(waiting.result())
-        for call in (both.link.greeting(), both.link.open_exec(EXEC, window=1), both.link.become(IDENTITY)):
+        for call in (
+            both.link.greeting(),
+            both.link.open_work("exec", EXEC, window=1),
+            both.link.become(IDENTITY),
+        ):
             with pytest.raises(MachineFailed, match="burnt down"):
                 await within(call)
         assert str(await within(both.ended)) == "it burnt down"
@@ -263,7 +267,7 @@ HOSTILE = {
 async def test_a_guest_that_breaks_the_protocol_loses_its_link_for_good(frames: bytes) -> None:
     async with linked() as both:
         await both.link.become(IDENTITY)
-        waiting = await both.link.open_exec({**EXEC, "argv": ["wait"]}, window=1 << 16)
+        waiting = await both.link.open_work("exec", {**EXEC, "argv": ["wait"]}, window=1 << 16)
         await within(waiting.wait_accepted())
         await both.machine.agent.babble(frames)
         with pytest.raises(MachineFailed, match="ended because its guest broke the protocol"):
@@ -291,7 +295,7 @@ async def test_a_guest_that_opens_channels_without_end_is_cut_off() -> None:
 async def test_what_a_guest_says_as_it_leaves_decides_nothing(code: str) -> None:
     async with linked() as both:
         await both.link.become(IDENTITY)
-        waiting = await both.link.open_exec({**EXEC, "argv": ["wait"]}, window=1 << 16)
+        waiting = await both.link.open_work("exec", {**EXEC, "argv": ["wait"]}, window=1 << 16)
         await within(waiting.wait_accepted())
         await both.machine.agent.babble(encode(Bye(0, code, "believe me"), Limits()))
         assert await run_echo(both.link) == b"hi\n"
