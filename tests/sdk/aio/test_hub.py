@@ -163,7 +163,7 @@ async def test_images_are_built_listed_and_removed(client: Hub) -> None:
 async def test_disk_is_told_and_pruned(client: Hub) -> None:
     await client.build_image("python")
     usage = await client.disk_usage()
-    assert [(entry.kind, entry.name) for entry in usage.entries] == [("image", "python")]
+    assert [(entry.kind, entry.recipe) for entry in usage.entries] == [("image", "python")]
     assert await client.prune() == 3 << 20
 
 
