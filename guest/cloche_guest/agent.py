@@ -16,6 +16,7 @@ from cloche_guest.execs import MOST_EXECS, Execs
 from cloche_guest.link import Link
 from cloche_guest.loop import Loop
 from cloche_guest.messages import Identity, parse_become
+from cloche_guest.pty import Ptys
 from cloche_guest.transport import Transport
 from cloche_guest.trees import Trees
 from cloche_guest.users import Accounts
@@ -159,7 +160,8 @@ class Agent:
 def _services(around: Surroundings, settings: Settings) -> dict[str, Open]:
     """Kind of request → what starts it."""
     execs = Execs(around, most=settings.most_execs)
-    return {"exec": execs.open}
+    ptys = Ptys(around, most=settings.most_execs)
+    return {"exec": execs.open, "pty": ptys.open}
 
 
 def _tell(work: Work, event: Received | Acknowledged | Ended | Failed) -> None:

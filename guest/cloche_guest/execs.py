@@ -4,8 +4,8 @@
                  └──(reset by the hub, or its session is over)──► killed, nothing more is said
 
 Rules:
-- The result comes after all the output of the command itself. A process it left behind may hold the pipes open: once
-  what was in them has been read, the result waits for 100 ms of silence, and never longer than a second.
+- The result comes after all the output of the command itself; a process it left behind may hold the pipes open, and
+  does not hold up the result (see `settling`).
 - Left behind is not killed: such processes live until the machine ends, as they would in a shell. What they write is
   dropped. A signal, a timeout and a reset reach the whole tree, daemons too.
 - A timeout asks (SIGTERM), and insists two seconds later (SIGKILL).
@@ -20,28 +20,23 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import msgpack
-
 from cloche_guest import spawn
 from cloche_guest.fields import Params
 from cloche_guest.loop import Scope, Timer
-from cloche_guest.messages import ExecRequest, parse_exec, parse_signal, signal_name
+from cloche_guest.messages import ExecRequest, MessageStream, parse_exec, parse_signal, signal_name
 from cloche_guest.pipes import Input, Output
+from cloche_guest.settling import Settling
 from cloche_guest.trees import Tree
 from cloche_guest.users import Account
 from cloche_guest.works import Surroundings
-from cloche_wire.errors import BadRequest, CommandNotStarted, InternalError, NoSpace
+from cloche_wire.errors import CommandNotStarted, InternalError, NoSpace
 
 MESSAGES, STDIN, STDOUT, STDERR = 0, 1, 1, 2
 """Numbers of the streams: messages and stdin towards the command, stdout and stderr towards the caller."""
 
-SILENCE_S = 0.1
-SETTLE_S = 1.0
 TERM_GRACE_S = 2.0
 MOST_EXECS = 256
 """Commands at once."""
-
-_MOST_MESSAGE_BYTES = 4096
 
 
 class Exec:
@@ -65,11 +60,9 @@ class Exec:
         self._around, self._connection = around, around.connection
         self._scope = Scope(around.loop, self.broken)
         self.channel = channel
-        self._messages: Any = None
+        self._messages = MessageStream()
         self._ending: dict[str, Any] | None = None
-        self._ended_at = self._last_output_at = 0.0
         self._is_over = self._timed_out = False
-        self._settling: Timer | None = None
         self._deadline: Timer | None = None
         self._tree: Tree | None = around.trees.new_tree()
         try:
@@ -86,6 +79,7 @@ class Exec:
             STDOUT: self._output(STDOUT, started.stdout),
             STDERR: self._output(STDERR, started.stderr),
         }
+        self._settling = Settling(self._scope, tuple(self._outputs.values()), self._finish)
         try:
             self._tree.adopt(started.pid)
             self._connection.accept(channel, {"exec": request.exec_id, "pid": started.pid})
@@ -105,7 +99,7 @@ class Exec:
             channel=self.channel,
             stream=stream,
             fd=fd,
-            on_progress=self._on_output,
+            on_progress=lambda: self._settling.progressed(),
         )
 
     # What the hub says.
@@ -117,7 +111,8 @@ class Exec:
             return
         self._connection.consume(self.channel, stream, len(data))
         if stream == MESSAGES:
-            self._take_messages(data)
+            for message in self._messages.feed(data):
+                self._signal(parse_signal(message))
 
     def ended(self, stream: int) -> None:
         """A stream has ended."""
@@ -130,8 +125,7 @@ class Exec:
         if output is not None and output.is_paused:
             output.resume()
             # Waiting for the reader is not the command's silence.
-            self._last_output_at = time.monotonic()
-            self._settle()
+            self._settling.progressed()
 
     def kill(self) -> None:
         """Nobody waits for it any more: kills the tree and says nothing."""
@@ -156,11 +150,10 @@ class Exec:
             status: as `waitpid` gives it.
         """
         code = os.waitstatus_to_exitcode(status)
-        self._ended_at = self._last_output_at = time.monotonic()
         self._ending = {
             **({"exit_code": code} if code >= 0 else {"signal": signal_name(-code)}),
             "timed_out": self._timed_out,
-            "duration_s": self._ended_at - self._started_at,
+            "duration_s": time.monotonic() - self._started_at,
         }
         if self._is_over:
             self._release_tree()
@@ -169,39 +162,7 @@ class Exec:
             self._deadline.cancel()
         for output in self._outputs.values():
             output.command_ended()
-        self._settle()
-
-    def _on_output(self) -> None:
-        if self._ending is not None:
-            self._last_output_at = time.monotonic()
-            self._settle()
-
-    def _settle(self) -> None:
-        """Sends the result if the output is complete; otherwise sees to it that it is looked at again."""
-        if self._ending is None or self._is_over:
-            return
-        wait_s = self._settling_s()
-        if wait_s <= 0:
-            self._finish(self._ending)
-        elif self._settling is None and wait_s < SETTLE_S:
-            self._settling = self._scope.call_later(wait_s, self._on_settling)
-
-    def _settling_s(self) -> float:
-        """Seconds until the output counts as complete if nothing happens before; 0 if it is."""
-        still_open = [output for output in self._outputs.values() if not output.has_ended]
-        if not still_open:
-            return 0.0
-        if any(output.owed for output in still_open):
-            return SETTLE_S
-        now = time.monotonic()
-        waits = [self._ended_at + SETTLE_S - now]
-        if not any(output.is_paused for output in still_open):
-            waits.append(self._last_output_at + SILENCE_S - now)
-        return max(0.0, min(waits))
-
-    def _on_settling(self) -> None:
-        self._settling = None
-        self._settle()
+        self._settling.begin()
 
     def _on_timeout(self) -> None:
         self._timed_out = True
@@ -216,13 +177,13 @@ class Exec:
 
     # Endings.
 
-    def _finish(self, result: dict[str, Any]) -> None:
+    def _finish(self) -> None:
         for stream, output in self._outputs.items():
             if not output.has_ended:
                 output.discard()
                 self._connection.end(self.channel, stream)
         self._end_now()
-        self._connection.close(self.channel, result)
+        self._connection.close(self.channel, self._ending)
         # After a timeout nothing may stay behind: then the tree is kept until the grace is over.
         if not self._timed_out or self._deadline is None or (self._tree and self._tree.is_empty()):
             self._release_tree()
@@ -232,8 +193,7 @@ class Exec:
         self._input.close()
         for output in self._outputs.values():
             output.close()
-        if self._settling is not None:
-            self._settling.cancel()
+        self._settling.cancel()
         self._around.works.remove(self.channel)
 
     def _signal(self, number: int) -> None:
@@ -246,16 +206,6 @@ class Exec:
             tree.release()
         if self._deadline is not None:
             self._deadline.cancel()
-
-    def _take_messages(self, data: bytes) -> None:
-        if self._messages is None:
-            self._messages = msgpack.Unpacker(raw=False, max_buffer_size=_MOST_MESSAGE_BYTES)
-        try:
-            self._messages.feed(data)
-            for message in self._messages:
-                self._signal(parse_signal(message))
-        except (ValueError, TypeError, msgpack.UnpackException) as error:
-            raise BadRequest(f"stream 0 carries msgpack messages: {str(error)[:100]}") from None
 
 
 def _command(request: ExecRequest, machine_env: Mapping[str, str], account: Account) -> spawn.Command:

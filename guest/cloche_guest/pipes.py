@@ -10,6 +10,7 @@ Rules:
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import select
@@ -26,6 +27,8 @@ GROWN_PIPE = 256 << 10
 """What a pipe is enlarged to once its command has filled it: fewer turns a byte for those who write much."""
 
 _FIONREAD = 0x541B
+# What a write says when nobody reads any more: of a pipe, and of a terminal.
+_NOBODY_READS = (errno.EPIPE, errno.EIO)
 # A command's leftovers that go on writing are read for nothing so often, so that they neither block nor cost much.
 _DISCARD_EVERY_S = 0.05
 _DISCARD_READS = 16
@@ -176,14 +179,14 @@ class Output:
 
 
 class Input:
-    """The pipe a command reads from, fed by a stream.
+    """The pipe or the terminal a command reads from, fed by a stream.
 
     Args:
         loop: watches the pipe while it is full.
         connection: carries the stream.
         channel: the command's.
         stream: the stream's number.
-        fd: our end of the pipe, non-blocking, closed by this object; None: what comes is dropped.
+        fd: our end of it, non-blocking, closed by this object; None: what comes is dropped.
     """
 
     def __init__(
@@ -227,8 +230,10 @@ class Input:
                     self._is_full = True
                     self._loop.watch(self._fd, select.EPOLLOUT, self._on_writable)
                 return
-            except BrokenPipeError:
-                # Nobody reads it any more. The sender need not know: it may go on and is not held up.
+            except OSError as error:
+                if error.errno not in _NOBODY_READS:
+                    raise
+                # The sender need not know: it may go on and is not held up.
                 dropped = sum(len(left) for left in self._pending)
                 self.close()
                 self._connection.consume(self._channel, self._stream, dropped)

@@ -1,4 +1,4 @@
-"""Starts a command as a user, with its own session and pipes: as fast as the kernel can.
+"""Starts a command as a user, with its own session and pipes or files: as fast as the kernel can.
 
 The agent does not fork. It puts on the user's identity and directory, calls `posix_spawn` (which shares the agent's
 memory with the child until it executes, so nothing is copied), and takes its own identity back.
@@ -15,8 +15,9 @@ import contextlib
 import errno
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from cloche_guest.users import Account, acting_as
 from cloche_wire.errors import CommandNotStarted
@@ -45,8 +46,14 @@ class Command:
     """The whole environment."""
     cwd: str
     account: Account
-    stdin: bool
+    stdin: bool = False
     """Whether it gets a pipe to read from, or /dev/null."""
+    program: str | None = None
+    """The file to execute; None: the one that the first word of `argv` names."""
+
+
+FileActions: TypeAlias = list[tuple[Any, ...]]
+"""What `posix_spawn` does to the command's descriptors, once it leads its session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +92,38 @@ def start(command: Command) -> Started:
     """
     ours: list[int] = []
     theirs: list[int] = []
-    try:
+
+    def connect() -> FileActions:
         _open_pipes(ours, theirs, stdin=command.stdin)
-        with acting_as(command.account), _in_directory(command.cwd):
-            pid = _spawn(command, theirs)
-    except (OSError, CommandNotStarted) as error:
+        return [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(theirs)]
+
+    try:
+        pid = start_with(command, connect)
+    except CommandNotStarted:
         _close(ours)
-        raise (
-            error if isinstance(error, CommandNotStarted) else _not_started(command.argv[0], error)
-        ) from None
+        raise
     finally:
         _close(theirs)
     for fd in ours:
         os.set_blocking(fd, False)
     return Started(pid, ours[2] if command.stdin else None, ours[0], ours[1])
+
+
+def start_with(command: Command, connect: Callable[[], FileActions]) -> int:
+    """Starts a command in a session of its own and returns its process.
+
+    Args:
+        command: what to start; `stdin` is not looked at.
+        connect: called with the user's identity on, in the command's directory; says what its descriptors become.
+
+    Raises:
+        CommandNotStarted: see `start`.
+    """
+    try:
+        with acting_as(command.account), _in_directory(command.cwd):
+            return _spawn(command, connect())
+    except OSError as error:
+        raise _not_started(command.program or command.argv[0], error) from None
 
 
 def _open_pipes(ours: list[int], theirs: list[int], *, stdin: bool) -> None:
@@ -121,14 +146,14 @@ def _close(fds: list[int]) -> None:
         os.close(fd)
 
 
-def _spawn(command: Command, descriptors: list[int]) -> int:
+def _spawn(command: Command, file_actions: FileActions) -> int:
     # SAFETY: program, arguments and environment are the caller's, and so is their effect: they run as the
     # caller's user, whose identity this thread has put on.
     return os.posix_spawn(
-        _find_program(command.argv[0], command.env.get("PATH", DEFAULT_PATH)),
+        _find_program(command.program or command.argv[0], command.env.get("PATH", DEFAULT_PATH)),
         [word.encode() for word in command.argv],
         {name.encode(): value.encode() for name, value in command.env.items()},
-        file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(descriptors)],
+        file_actions=file_actions,
         setsid=True,
         setsigmask=(),
         setsigdef=_TO_DEFAULT,

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgpack
 import pytest
 
 from cloche_guest.messages import (
     ExecRequest,
     Identity,
+    MessageStream,
+    PtyRequest,
+    TerminalSize,
     parse_become,
     parse_exec,
+    parse_pty,
     parse_signal,
+    parse_terminal_message,
     signal_name,
 )
 from cloche_wire.errors import BadRequest
@@ -147,3 +153,81 @@ def test_what_is_no_signal_is_refused(message: Any) -> None:
 def test_a_signal_is_named_without_sig_and_a_realtime_one_by_its_number(number: int, name: str) -> None:
     assert signal_name(number) == name
     assert parse_signal({"signal": name}) == number
+
+
+PTY = {"console": "con_1", "rows": 24, "cols": 80}
+
+
+def test_a_console_needs_an_id_and_a_size_and_has_defaults_for_the_rest() -> None:
+    assert parse_pty(PTY) == PtyRequest(
+        console_id="con_1", size=TerminalSize(24, 80), argv=None, env={}, cwd=None, user=None
+    )
+
+
+def test_a_console_with_every_field_keeps_them_all() -> None:
+    params = {**PTY, "argv": ["vi", "ü"], "env": {"A": "1"}, "cwd": "/srv", "user": 1001}
+    assert parse_pty(params) == PtyRequest(
+        console_id="con_1",
+        size=TerminalSize(24, 80),
+        argv=("vi", "ü"),
+        env={"A": "1"},
+        cwd="/srv",
+        user="1001",
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("console", ""),
+        ("argv", []),
+        ("argv", [""]),
+        ("env", {"A": None}),
+        ("cwd", "srv"),
+        ("user", True),
+        ("rows", None),
+        ("rows", 0),
+        ("rows", True),
+        ("cols", 65536),
+        ("cols", "80"),
+        ("timeout_s", 5),
+    ],
+)
+def test_a_console_with_a_wrong_field_is_refused_by_its_name(field: str, value: Any) -> None:
+    with pytest.raises(BadRequest, match=field):
+        parse_pty({**PTY, field: value})
+
+
+def test_a_message_to_a_terminal_is_a_size_or_a_signal() -> None:
+    assert parse_terminal_message({"resize": {"rows": 50, "cols": 132}}) == TerminalSize(50, 132)
+    assert parse_terminal_message({"signal": "INT"}) == 2
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"resize": [24, 80]},
+        {"resize": {"rows": 24}},
+        {"resize": {"rows": 24, "cols": 80, "depth": 1}},
+        {"resize": {"rows": 24, "cols": 80}, "signal": "INT"},
+        {},
+        "resize",
+        None,
+    ],
+)
+def test_what_is_neither_a_size_nor_a_signal_is_refused(message: Any) -> None:
+    with pytest.raises(BadRequest):
+        parse_terminal_message(message)
+
+
+def test_messages_come_whole_however_their_bytes_were_cut() -> None:
+    stream = MessageStream()
+    sent = msgpack.packb({"signal": "INT"}) + msgpack.packb({"resize": {"rows": 1, "cols": 2}})
+    came = [message for index in range(len(sent)) for message in stream.feed(sent[index : index + 1])]
+    assert came == [{"signal": "INT"}, {"resize": {"rows": 1, "cols": 2}}]
+
+
+@pytest.mark.parametrize("data", [b"\xc1", msgpack.packb(bytes(5000)), bytes([0x81, 0x91, 1, 1])])
+def test_bytes_that_are_no_messages_are_refused(data: bytes) -> None:
+    with pytest.raises(BadRequest, match="msgpack"):
+        list(MessageStream().feed(data))

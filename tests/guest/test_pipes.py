@@ -5,87 +5,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from cloche_guest.loop import Loop, Scope
-from cloche_guest.pipes import GROWN_PIPE, READ_SIZE, Input, Output
-from cloche_wire.connection import Connection
-from cloche_wire.events import Ended, Event, Received
-from cloche_wire.limits import Limits
-
-
-class Bench:
-    """Two connections joined in memory, one channel open between them, and a loop for the near end's pipes."""
-
-    def __init__(self, window: int = 256 << 10) -> None:
-        self.errors: list[Exception] = []
-        self.loop = Loop(self.errors.append)
-        self.scope = Scope(self.loop, self.errors.append)
-        limits = Limits(window=window)
-        self.near = Connection(leader=False, software="agent/1", limits=limits)
-        self.far = Connection(leader=True, software="hub/1", session=bytes(16), limits=limits)
-        self.near.link_up()
-        self.far.link_up()
-        self.arrived: list[Event] = []
-        self.to_near: list[Event] = []
-        self.frames = 0
-        self.exchange()
-        self.channel = self.far.open("exec", {})
-        self.exchange()
-        self.near.accept(self.channel)
-        self.exchange()
-        self.arrived.clear()
-        self.progress = 0
-
-    def exchange(self) -> None:
-        """Both connections say what they have to say."""
-        while True:
-            there, back = self.near.data_to_send(), self.far.data_to_send()
-            if not there and not back:
-                return
-            if there:
-                events = self.far.feed(there)
-                self.arrived += events
-            if back:
-                self.to_near += self.near.feed(back)
-
-    def output(self, fd: int, clock: Callable[[], float] = time.monotonic) -> Output:
-        output = Output(
-            self.scope,
-            self.near,
-            channel=self.channel,
-            stream=1,
-            fd=fd,
-            on_progress=self._on_progress,
-            clock=clock,
-        )
-        output.resume()
-        return output
-
-    def input(self, fd: int | None) -> Input:
-        return Input(self.scope, self.near, channel=self.channel, stream=1, fd=fd)
-
-    def received(self) -> bytes:
-        return b"".join(event.data for event in self.arrived if isinstance(event, Received))
-
-    def turns(self, seconds: float = 0.02) -> int:
-        """Runs the loop for a while; returns how often it woke up."""
-        turns = 0
-
-        def count() -> None:
-            nonlocal turns
-            turns += 1
-
-        self.loop.on_turn_end = count
-        self.loop.call_later(seconds, self.loop.stop)
-        self.loop.run()
-        return turns
-
-    def _on_progress(self) -> None:
-        self.progress += 1
+from cloche_guest.pipes import GROWN_PIPE, READ_SIZE
+from cloche_wire.events import Ended, Received
+from tests.support.stream_bench import Bench
 
 
 @pytest.fixture
@@ -290,6 +216,18 @@ def test_input_that_nobody_reads_any_more_is_acknowledged_and_dropped(pipe: tupl
     into.received(bytes(1000))
     bench.exchange()
     assert bench.far.credit(bench.channel, 1) == 1000
+    bench.far.send(bench.channel, 1, bytes(1000))
+    bench.exchange()
+    into.received(bytes(1000))
+    bench.exchange()
+    assert bench.far.credit(bench.channel, 1) == 1000
+
+
+def test_input_for_a_terminal_that_nobody_has_open_is_acknowledged_and_dropped() -> None:
+    bench = Bench(window=1000)
+    terminal, programs_side = os.openpty()
+    os.close(programs_side)
+    into = bench.input(terminal)
     bench.far.send(bench.channel, 1, bytes(1000))
     bench.exchange()
     into.received(bytes(1000))

@@ -121,6 +121,17 @@ def test_a_command_that_cannot_start_says_why(argv: list[str], cwd: str, words: 
     assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
+def test_a_program_may_bear_another_name_than_its_file() -> None:
+    what = Command(("-sh", "-c", "echo $0"), {"PATH": spawn.DEFAULT_PATH}, "/", ME, program="sh")
+    assert run(what) == (0, b"-sh\n", b"")
+
+
+def test_a_file_that_cannot_be_executed_is_named_though_the_program_bears_another_name() -> None:
+    what = Command(("-sh",), {}, "/", ME, program="/no/such/shell")
+    with pytest.raises(CommandNotStarted, match="/no/such/shell"):
+        start(what)
+
+
 def test_a_script_without_a_first_line_is_explained(tmp_path: Path) -> None:
     (tmp_path / "tool").write_text("echo hi\n")
     (tmp_path / "tool").chmod(0o755)
