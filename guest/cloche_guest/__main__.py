@@ -2,7 +2,7 @@
 
 python3 -I agent.pyz                                    in a machine
 python -m cloche_guest --listen PATH | --fd N           on the host, for tests
-    [--cgroup DIRECTORY] [--root DIRECTORY] [--most-execs N] [--is-somebody]
+    [--callbacks PATH] [--cgroup DIRECTORY] [--root DIRECTORY] [--most-execs N] [--is-somebody]
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import sys
 from typing import Any, NoReturn
 
 from cloche_guest.agent import Agent, Settings
+from cloche_guest.callers import listen
 from cloche_guest.console import Console
 from cloche_guest.execs import MOST_EXECS
 from cloche_guest.image import read_image_facts
 from cloche_guest.loop import Loop
 from cloche_guest.trees import CgroupTrees, ProcessTrees, Trees
 
+_CALLBACK_SOCKET = "/run/cloche/callback.sock"
 _HASH_FILE = "/run/cloche/agent.sha256"
 _FIRST_PID = 1
 
@@ -45,6 +47,12 @@ def run_machine() -> NoReturn:
         # A kernel without them still runs commands; only its daemons are out of reach.
         console.line(f"no control groups: {error}")
         trees = ProcessTrees()
+    callbacks = None
+    try:
+        callbacks = listen(_CALLBACK_SOCKET)
+    except OSError as error:
+        # Everything else still works.
+        console.line(f"no callbacks: {error}")
     facts = read_image_facts()
     with open(_HASH_FILE, "rb") as file:
         agent_hash = file.read().decode().strip()
@@ -53,7 +61,9 @@ def run_machine() -> NoReturn:
         transport=Port(loop, open_port()),
         trees=trees,
         system=init.FirstProcess(),
-        settings=Settings(default_user=facts.user, env=facts.env, hello=hello(agent_hash)),
+        settings=Settings(
+            default_user=facts.user, env=facts.env, hello=hello(agent_hash), callbacks=callbacks
+        ),
         report=console.line,
         report_error=console.error,
     )
@@ -73,6 +83,7 @@ def run_process(arguments: list[str]) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--listen", metavar="PATH", help="a Unix socket where the hub may come and go")
     where.add_argument("--fd", type=int, help="a connected socket; the agent ends with it")
+    parser.add_argument("--callbacks", metavar="PATH", help="a Unix socket for programs that call back")
     parser.add_argument("--cgroup", metavar="DIRECTORY", help="a cgroup2 directory for the commands' groups")
     parser.add_argument(
         "--root", metavar="DIRECTORY", help="where `become` writes its files; nowhere by default"
@@ -98,6 +109,7 @@ def run_process(arguments: list[str]) -> None:
         settings=Settings(
             default_user=str(os.geteuid()),
             hello=hello(""),
+            callbacks=listen(options.callbacks) if options.callbacks else None,
             most_execs=options.most_execs,
             is_somebody=options.is_somebody,
         ),

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cloche_guest import __version__
+from cloche_guest.callbacks import MOST_CALLBACKS, Callbacks
 from cloche_guest.execs import MOST_EXECS, Execs
 from cloche_guest.link import Link
 from cloche_guest.loop import Loop
@@ -23,10 +24,23 @@ from cloche_guest.users import Accounts
 from cloche_guest.works import Open, Surroundings, Work
 from cloche_wire.connection import Connection
 from cloche_wire.errors import CodedError, InternalError, Unsupported, WrongState
-from cloche_wire.events import Acknowledged, Confirmed, Ended, Event, Failed, Opened, Received
+from cloche_wire.events import (
+    Accepted,
+    Acknowledged,
+    Confirmed,
+    Ended,
+    Event,
+    Failed,
+    Finished,
+    Opened,
+    Received,
+)
 from cloche_wire.limits import Limits
 
-LIMITS = Limits(max_frame=256 << 10, max_message=512 << 10)
+if TYPE_CHECKING:
+    import _socket
+
+LIMITS = Limits(max_frame=256 << 10, max_message=512 << 10, max_own_channels=MOST_CALLBACKS)
 """Those the hub holds guests to."""
 
 # How long the answer to `poweroff` may take to arrive before the machine goes down all the same.
@@ -55,6 +69,8 @@ class Settings:
     """Commands at once."""
     env: Mapping[str, str] = field(default_factory=dict)
     """The image's variables; a sandbox's own win over them."""
+    callbacks: _socket.socket | None = None
+    """Where programs ask for callbacks (`callers.listen`); None: nowhere."""
     is_somebody: bool = False
     """Serves from the start, without `become`: for tests."""
 
@@ -94,6 +110,9 @@ class Agent:
         around = Surroundings(loop, self._connection, trees, Accounts(), settings.default_user, report_error)
         self._works = around.works
         self._opens = _services(around, settings)
+        self._callbacks = Callbacks(loop, self._connection, settings.callbacks, report_error)
+        if self._is_somebody:
+            self._callbacks.serve()
         self._link = Link(transport, self._connection, on_event=self._on_event, on_trouble=report)
         loop.watch_children(around.children.reap)
         loop.on_turn_end = self._link.flush
@@ -102,6 +121,8 @@ class Agent:
         match event:
             case Opened():
                 self._safely(event.channel, lambda: self._opened(event))
+            case Accepted() | Finished() | Failed() if self._callbacks.owns(event.channel):
+                self._safely(event.channel, lambda: self._callbacks.heard(event))
             case Received() | Acknowledged() | Ended() | Failed():
                 work = self._works.on(event.channel)
                 # Late words to work that is over need no answer.
@@ -111,7 +132,7 @@ class Agent:
                 if channel == self._powering_off:
                     self._system.power_off()
             case _:
-                # Greeted, Parted, Ponged: nothing to do. Accepted, Finished: this side opens no channels.
+                # Greeted, Parted, Ponged: nothing to do. Accepted, Finished: of a callback that is over.
                 pass
 
     def _safely(self, channel: int, action: Callable[[], None]) -> None:
@@ -151,6 +172,7 @@ class Agent:
         self._system.take_on(identity)
         self._env = {**self._image_env, **identity.env}
         self._is_somebody = True
+        self._callbacks.serve()
 
     def _require_somebody(self) -> None:
         if not self._is_somebody:

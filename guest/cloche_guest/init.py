@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cloche_guest import identity
+from cloche_guest import identity, library
 from cloche_guest.messages import Identity
 
 CGROUP_ROOT = "/sys/fs/cgroup"
@@ -75,6 +75,7 @@ def prepare(report: Callable[[str], None]) -> None:
         "links": _make_links,
         "identity": lambda: identity.move_files("/", f"{_OWN_FOLDER}/etc"),
         "limits": _set_limits,
+        "callback library": lambda: _in_child(library.install),
     }
     for name, part in parts.items():
         try:

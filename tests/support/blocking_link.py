@@ -18,7 +18,19 @@ from types import TracebackType
 from typing import Any, Self
 
 from cloche_wire.connection import Connection
-from cloche_wire.events import Accepted, Confirmed, Ended, Event, Failed, Finished, Greeted, Ponged, Received
+from cloche_wire.errors import CodedError
+from cloche_wire.events import (
+    Accepted,
+    Confirmed,
+    Ended,
+    Event,
+    Failed,
+    Finished,
+    Greeted,
+    Opened,
+    Ponged,
+    Received,
+)
 from cloche_wire.framing import NONCE_SIZE, Framing
 from cloche_wire.limits import Limits
 from tests.support.blocking_request import STDIN, Completed, Request
@@ -48,6 +60,10 @@ class BlockingLink:
         )
         self.greetings: list[Greeted] = []
         """The agent's hello on each link so far."""
+        self.offered: list[Opened] = []
+        """The channels the agent has opened: to be answered with the connection's own moves."""
+        self.given_up: dict[int, CodedError] = {}
+        """Those of them that the agent has dropped, and why."""
         self.path: str | None = None
         """The socket it is or was connected to."""
         self._execs = 0
@@ -252,6 +268,10 @@ class BlockingLink:
                 self.greetings.append(event)
             case Ponged(token):
                 self._pongs.add(token)
+            case Opened():
+                self.offered.append(event)
+            case Failed(channel, error) if channel not in self._requests:
+                self.given_up[channel] = error
             case Accepted() | Received() | Ended() | Finished() | Failed() | Confirmed():
                 request = self._requests.get(event.channel)
                 if request is not None:

@@ -1,5 +1,7 @@
 """The agent as one file: a zip of its sources that Python runs, and the hash it is known by.
 
+The library that the machine's programs import travels in it as one more package; the agent puts it where they look.
+
 Reproducible: the same sources give the same bytes on every host.
 Rule: members are stored, not deflated: the guest imports them without zlib, and the initrd is small anyway.
 Rule: sources only: byte code belongs to one Python version, and the guest's need not be the host's. It is
@@ -70,7 +72,7 @@ def _zip(members: dict[str, bytes]) -> bytes:
 
 
 def _installed_packages() -> dict[str, Path]:
-    return {name: _folder_of(name) for name in ("cloche_guest", "cloche_wire")}
+    return {name: _folder_of(name) for name in ("cloche_guest", "cloche_guest_library", "cloche_wire")}
 
 
 def _folder_of(package: str) -> Path:

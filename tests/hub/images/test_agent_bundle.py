@@ -87,4 +87,5 @@ def test_by_default_it_is_the_agent_installed_beside_the_hub() -> None:
 
     assert "cloche_wire/errors.py" in names
     assert "cloche_guest/__init__.py" in names
+    assert "cloche_guest_library/cloche_callback.py" in names
     assert not [name for name in names if name.startswith("cloche_wire/aio")]
