@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 from pathlib import Path
 from typing import Any
@@ -11,24 +10,12 @@ from typing import Any
 import pytest
 
 from cloche_wire.errors import BadRequest, Cancelled, CommandNotStarted, NoSpace
-from tests.support.agent_process import AgentProcess, running_agent
+from tests.support.agent_process import AgentProcess, running_agent, wait_gone
 from tests.support.blocking_link import BlockingLink
 from tests.support.blocking_request import STDERR, STDOUT, Completed, Request
 
 LINES = b"".join(b"%d\n" % number for number in range(100_000))
 COUNT = ("seq", "0", "99999")
-
-
-def wait_gone(pid: int) -> None:
-    """Waits until a process has ended."""
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    try:
-        assert select.select([handle], [], [], 5.0)[0], f"{pid} still runs"
-    finally:
-        os.close(handle)
 
 
 # Output and endings.
@@ -188,18 +175,13 @@ def test_waiting_for_a_slow_reader_costs_the_agent_nothing(agent: AgentProcess, 
     stalled.is_reading = False
     stalled.wait_accepted()
     link.wait_until(lambda: len(stalled.stdout) == 1 << 10, "the whole window")
-    wait_gone_or_zombie(stalled.pid)
+    wait_gone(stalled.pid)
     before = agent.processor_s()
     # Longer than the agent waits for what a command left behind: what the command itself wrote is not given up.
     assert link.run("sleep", "1.2").exit_code == 0
     assert agent.processor_s() - before < 0.2
     stalled.read_on()
     assert len(stalled.wait().stdout) == 30_000
-
-
-def wait_gone_or_zombie(pid: int) -> None:
-    """A pidfd is readable from the moment its process is a zombie."""
-    wait_gone(pid)
 
 
 # Left behind.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -60,6 +61,18 @@ def running_agent(folder: Path, *options: str) -> Iterator[AgentProcess]:
         process.wait(_END_S)
         if process.stdout is not None:
             process.stdout.close()
+
+
+def wait_gone(pid: int) -> None:
+    """Waits until a process has ended; a zombie has."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([handle], [], [], 5.0)[0], f"{pid} still runs"
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager
