@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from cloche_wire.aio import Channel, Handler, splice
+from cloche_wire.aio import Channel, Handler, Tap, splice
 from cloche_wire.errors import WireError
 from cloche_wire.frames import Fields
 from cloche_wire.limits import Limits
@@ -27,6 +27,8 @@ class Hub:
         """The hub leads."""
         self.before_close: BeforeClose | None = None
         self.check_info: Callable[[Fields], Fields] = dict
+        self.front_tap: Tap | None = None
+        self.back_tap: Tap | None = None
         self.before_answer: Callable[[], Awaitable[None]] | None = None
         """What is done after a failure, before the client is told."""
         self.results: list[Fields | WireError] = []
@@ -39,7 +41,14 @@ class Hub:
         back = self.guest_side.leader.open(front.kind, front.params, window=front.window)
         self.splicing.append(asyncio.current_task())
         try:
-            result = await splice(front, back, check_info=self.check_info, before_close=self.before_close)
+            result = await splice(
+                front,
+                back,
+                check_info=self.check_info,
+                before_close=self.before_close,
+                front_tap=self.front_tap,
+                back_tap=self.back_tap,
+            )
             self.results.append(result)
         except WireError as error:
             self.results.append(error)

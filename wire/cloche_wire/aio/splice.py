@@ -3,6 +3,8 @@
 The back channel is opened with the front one's window and the front one is accepted with the back one's, and
 acknowledgements are forwarded, never originated. So whatever arrives on one side fits the credit on the other, and
 what the joint holds is at most one window a stream.
+
+Bytes may be looked at as they pass (`Tap`): what a tap has seen is what the other side gets, no more and no less.
 """
 
 from __future__ import annotations
@@ -10,10 +12,23 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from cloche_wire.aio.channel import Channel
 from cloche_wire.errors import Cancelled, CodedError
 from cloche_wire.frames import Fields
+
+
+class Tap(Protocol):
+    """Sees what one side sends, just before it is passed on. Must not wait; a CodedError it raises fails both sides."""
+
+    def received(self, stream: int, data: bytes) -> None:
+        """Bytes are about to pass."""
+        ...
+
+    def ended(self, stream: int) -> None:
+        """A stream's end is about to pass."""
+        ...
 
 
 class _Joint:
@@ -38,8 +53,8 @@ class _Joint:
 class _Side:
     """The sink of one of the two channels: whatever happens on it is done to the other."""
 
-    def __init__(self, joint: _Joint, other: Channel) -> None:
-        self._joint, self._other = joint, other
+    def __init__(self, joint: _Joint, other: Channel, tap: Tap | None) -> None:
+        self._joint, self._other, self._tap = joint, other, tap
         self._consumed: dict[int, int] = {}
         self._is_finished = False
 
@@ -51,11 +66,24 @@ class _Side:
 
     def received(self, stream: int, data: bytes) -> None:
         # No credit means that the other channel is closing and its reader wants no more.
-        if self._other.credit(stream) >= len(data):
+        if self._other.credit(stream) < len(data):
+            return
+        try:
+            if self._tap is not None:
+                self._tap.received(stream, data)
             self._other.send(stream, data)
+        except CodedError as error:
+            self._joint.fail(error)
 
     def ended(self, stream: int) -> None:
-        self._other.end(stream)
+        if not self._other.can_send:
+            return
+        try:
+            if self._tap is not None:
+                self._tap.ended(stream)
+            self._other.end(stream)
+        except CodedError as error:
+            self._joint.fail(error)
 
     def acknowledged(self, stream: int, offset: int) -> None:
         already = self._consumed.get(stream, 0)
@@ -89,6 +117,8 @@ async def splice(
     *,
     check_info: Callable[[Fields], Fields] = _unchanged,
     before_close: Callable[[Fields], Awaitable[Fields]] | None = None,
+    front_tap: Tap | None = None,
+    back_tap: Tap | None = None,
 ) -> Fields:
     """Joins a channel the peer has opened (`front`) with one just opened to somebody else (`back`).
 
@@ -103,6 +133,7 @@ async def splice(
         check_info: what the front's peer is told of the other's acceptance; must not wait. What it raises fails both.
         before_close: does what must be done with the result before the front's peer learns it, such as recording it,
             and returns what that is told.
+        front_tap, back_tap: see what the front's and what the back's peer sends.
 
     Returns:
         The result, once it has arrived at the front's peer.
@@ -111,7 +142,7 @@ async def splice(
         CodedError: either side failed; `back` has been reset with the same error.
     """
     joint = _Joint(back, check_info)
-    front.sink, back.sink = _Side(joint, back), _Side(joint, front)
+    front.sink, back.sink = _Side(joint, back, front_tap), _Side(joint, front, back_tap)
     try:
         # The front's peer may have given up before anybody listened.
         front.require_live()
