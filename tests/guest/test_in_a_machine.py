@@ -15,7 +15,8 @@ import pytest
 import pytest_asyncio
 
 from cloche_hub.ports import Image, Machine
-from cloche_wire.errors import CommandNotStarted, WrongState
+from cloche_wire.errors import Cancelled, CommandNotStarted, WrongState
+from tests.support.blocking_console import ending, open_console, start
 from tests.support.blocking_link import BlockingLink
 from tests.support.real_machines import Machines, real_machines
 
@@ -212,6 +213,38 @@ def test_a_command_that_eats_all_memory_dies_alone(link: BlockingLink) -> None:
     program = f"import mmap\nheld = []\nwhile True:\n held.append(mmap.mmap(-1, 16 << 20, flags={flags}))"
     assert link.run("python3", "-I", "-S", "-c", program).signal == "KILL"
     assert link.run("echo", "others go on").stdout == b"others go on\n"
+
+
+def test_a_terminal_is_the_users_and_open_to_messages_of_the_group_tty(link: BlockingLink) -> None:
+    console = open_console(
+        link, "sh", "-c", "stat -c '%U %G %a' $(tty); stty size; id -un", rows=33, cols=101
+    )
+    assert ending(console) == {"exit_code": 0}
+    assert console.stdout == b"user tty 620\r\n33 101\r\nuser\r\n"
+
+
+def test_a_login_shell_has_job_control_and_its_keys_reach_the_foreground(link: BlockingLink) -> None:
+    console = open_console(link)
+    console.wait_accepted()
+    console.write(b"sh -c 'echo be''gun; exec sleep 1000'\n")
+    console.wait_output(b"begun\r\n")
+    console.send_message({"resize": {"rows": 50, "cols": 132}})
+    console.write(b"\x03")
+    console.wait_output(b"^C")
+    console.write(b"echo status $? $0; pwd; stty size; exit 7\n")
+    assert ending(console) == {"exit_code": 7}
+    assert b"status 130 -" in console.stdout
+    assert b"/home/user\r\n50 132\r\n" in console.stdout
+    assert b"no job control" not in console.stdout
+
+
+def test_nothing_is_left_of_a_console_that_was_given_up(link: BlockingLink) -> None:
+    script = "trap '' HUP; (setsid sh -c 'trap \"\" HUP; echo $$; exec sleep 1000' &) ; exec sleep 1000"
+    console = start(link, "sh", "-c", script)
+    console.wait_output(b"\r\n")
+    console.reset(Cancelled("enough"))
+    left = f"/proc/{console.pid} -o -e /proc/{int(console.stdout)}"
+    assert shell(link, f"while [ -e {left} ]; do sleep 0.1; done; echo gone") == "gone\n"
 
 
 @in_module_loop
