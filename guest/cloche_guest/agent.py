@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cloche_guest import __version__
 from cloche_guest.callbacks import MOST_CALLBACKS, Callbacks
 from cloche_guest.execs import MOST_EXECS, Execs
+from cloche_guest.files.service import Files
 from cloche_guest.link import Link
 from cloche_guest.loop import Loop
 from cloche_guest.messages import Identity, parse_become
@@ -183,7 +184,7 @@ def _services(around: Surroundings, settings: Settings) -> dict[str, Open]:
     """Kind of request → what starts it."""
     execs = Execs(around, most=settings.most_execs)
     ptys = Ptys(around, most=settings.most_execs)
-    return {"exec": execs.open, "pty": ptys.open}
+    return {"exec": execs.open, "pty": ptys.open, **Files(around).opens()}
 
 
 def _tell(work: Work, event: Received | Acknowledged | Ended | Failed) -> None:
