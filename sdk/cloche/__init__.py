@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         SandboxInfo,
         Verified,
     )
-    from cloche.sync import Hub, Output, Process, Sandbox
+    from cloche.sync import Console, Hub, Output, Process, Sandbox
 
 __version__ = VERSION
 
@@ -39,6 +39,7 @@ __all__ = [
     "CodedError",
     "CommandFailed",
     "Completed",
+    "Console",
     "DiskUsage",
     "ExitStatus",
     "Hub",
@@ -62,7 +63,7 @@ _HOMES = {
         "AuditEvent", "Completed", "DiskUsage", "ExitStatus", "HubStatus", "ImageInfo", "Progress", "SandboxInfo",
         "Verified",
     ),
-    "cloche.sync": ("Hub", "Output", "Process", "Sandbox"),
+    "cloche.sync": ("Console", "Hub", "Output", "Process", "Sandbox"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -109,6 +109,21 @@ class Process(_Twin[aio.Process]):
         return iterating(aio.Process.__aiter__)(self)
 
 
+class Console(_Twin[aio.Console]):
+    __doc__ = aio.Console.__doc__
+
+    def __init__(self, portal: Portal, twin: aio.Console) -> None:
+        super().__init__(portal, twin)
+        self.id, self.pid = twin.id, twin.pid
+
+    read = blocking(aio.Console.read)
+    write = blocking(aio.Console.write)
+    resize = blocking(aio.Console.resize)
+    signal = blocking(aio.Console.signal)
+    wait = blocking(aio.Console.wait)
+    __iter__ = iterating(aio.Console.__aiter__)
+
+
 class Sandbox(_Leaseholder[aio.Sandbox]):
     __doc__ = aio.Sandbox.__doc__
 
@@ -131,6 +146,7 @@ class Sandbox(_Leaseholder[aio.Sandbox]):
     refresh = blocking(aio.Sandbox.refresh)
     run = blocking(aio.Sandbox.run)
     exec = blocking(aio.Sandbox.exec, Process)
+    console = blocking(aio.Sandbox.console, Console)
     boot_log = blocking(aio.Sandbox.boot_log)
 
     @told_by(aio.Sandbox.remove)

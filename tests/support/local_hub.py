@@ -30,6 +30,7 @@ from cloche_wire.errors import (
     ungrouped,
 )
 from cloche_wire.rendezvous import locations
+from tests.support.local_console import serve_console
 from tests.support.scripted_hub import TOKEN, ScriptedHub
 
 THEN = "2026-01-02T03:04:05.678901Z"
@@ -53,6 +54,7 @@ class LocalHub(ScriptedHub):
             "hub.status": self._status,
             "hub.stop": self._stop,
             "exec": self._exec,
+            "console.open": self._console,
             "image.build": self._image_build,
             "image.list": self._image_list,
             "image.remove": self._image_remove,
@@ -142,6 +144,10 @@ class LocalHub(ScriptedHub):
         channel.close({"log": b"Linux version 6.1\n\x1b[31mready\x1b[0m\n"[: channel.params["max_bytes"]]})
 
     # Commands.
+
+    async def _console(self, channel: Channel) -> None:
+        sandbox = self._find(channel.params["sandbox"])
+        await serve_console(channel, self.environs[sandbox["id"]])
 
     async def _exec(self, channel: Channel) -> None:
         params = channel.params

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from cloche.aio.console import Console
 from cloche.aio.pending import Pending
 from cloche.aio.process import Process
 from cloche.answers import Answer
@@ -191,6 +192,51 @@ class Sandbox:
             return Process(channel, await channel.wait_accepted())
         except BaseException:
             channel.reset(Cancelled("the caller has given up the command"))
+            raise
+
+    def console(
+        self,
+        argv: Sequence[str] | None = None,
+        *,
+        rows: int = 24,
+        cols: int = 80,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        user: str | None = None,
+        term: str = "xterm-256color",
+    ) -> Pending[Console]:
+        """Opens a terminal with a program in it, and attaches to it.
+
+        Args:
+            argv: the program and its arguments; the user's login shell if not given.
+            rows, cols: the size of its window, 1 to 1000 characters.
+            term: what kind of terminal shows it, as its TERM.
+            env, cwd, user: as `run` has them.
+
+        Raises:
+            CommandNotStarted: there is no such program, user or folder.
+            CodedError: the sandbox or the hub is gone.
+        """
+        if isinstance(argv, str):
+            raise TypeError(f"console takes a list of arguments: ['/bin/sh', '-c', {argv!r}]")
+        params = _given(
+            sandbox=self.id,
+            argv=None if argv is None else [str(argument) for argument in argv],
+            env=dict(env or {}),
+            cwd=cwd,
+            user=user,
+            rows=rows,
+            cols=cols,
+            term=term,
+        )
+        return Pending(self._open_console(params))
+
+    async def _open_console(self, params: dict[str, Any]) -> Console:
+        channel = self._link.open("console.open", params)
+        try:
+            return Console(channel, await channel.wait_accepted())
+        except BaseException:
+            channel.reset(Cancelled("the caller has given up the console"))
             raise
 
     async def boot_log(self, *, max_bytes: int = 1 << 18) -> bytes:

@@ -61,7 +61,7 @@ async def test_a_failure_to_write_ends_the_command(hub: LocalHub, monkeypatch: p
     def refuse(_descriptor: int, _piece: bytes) -> None:
         raise PipeClosed
 
-    monkeypatch.setattr(attach, "_write_all", refuse)
+    monkeypatch.setattr(attach, "write_all", refuse)
     async with Sandbox.create() as sandbox:
         with pytest.raises(PipeClosed):
             async with sandbox.exec(["yes"]) as process:
