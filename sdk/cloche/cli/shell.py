@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -15,7 +14,6 @@ from cloche.cli import options
 from cloche.cli.failures import status_of
 from cloche.cli.output import clean_line, say
 from cloche.errors import BadRequest, WrongState
-from cloche_wire.errors import ungrouped
 
 if TYPE_CHECKING:
     from cloche.aio import Console, Hub
@@ -86,7 +84,10 @@ def shell(
 
 async def _attach(console: Console) -> bool:
     """Joins the console to our terminal; returns whether its program has ended, else it was left."""
+    import asyncio
+
     from cloche.cli.terminal import Modes, raw_mode
+    from cloche_wire.errors import ungrouped
 
     modes = Modes()
     loop = asyncio.get_running_loop()
@@ -119,6 +120,8 @@ async def _show(console: Console, modes: Modes) -> None:
 
 async def _type(console: Console) -> None:
     """Sends what is typed, until the way out is typed or the terminal goes away."""
+    import asyncio
+
     from cloche.cli.streams import STDIN, Worker, read
     from cloche.cli.terminal import WayOut
 
