@@ -112,17 +112,32 @@ def _serve(arguments: argparse.Namespace) -> int:
         )
 
     async def run() -> None:
-        stop = asyncio.Event()
+        stop, hangup = asyncio.Event(), asyncio.Event()
         loop = asyncio.get_running_loop()
-        # A hub in a terminal ends with it.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop.set)
-        await run_hub(settings, ready=ready, stop=stop)
+        had_terminal = _has_terminal()
+
+        def on_hangup() -> None:
+            # A hub in a terminal ends with it; any other hangup is somebody who has changed the policy.
+            (stop if had_terminal and not _has_terminal() else hangup).set()
+
+        loop.add_signal_handler(signal.SIGHUP, on_hangup)
+        await run_hub(settings, ready=ready, stop=stop, hangup=hangup)
 
     _allow_many_files()
     with ungrouped():
         asyncio.run(run())
     return 0
+
+
+def _has_terminal() -> bool:
+    """Whether there is a terminal this process belongs to; one that has been closed is none."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
 
 
 def _allow_many_files() -> None:

@@ -35,11 +35,13 @@ from cloche_hub.services.execs import Execs
 from cloche_hub.services.held import HUB
 from cloche_hub.services.images import ImageService
 from cloche_hub.services.life import Lives
+from cloche_hub.services.policy import Policies, PolicySource
 from cloche_hub.services.reaper import reap_for_ever
 from cloche_hub.services.records import Records, noting
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_hub.services.tokens import Tokens
 from cloche_hub.settings import Settings
+from cloche_hub.store.policy_file import read_policy_file
 from cloche_hub.store.store import Store as SqliteStore
 from cloche_hub.store.store import open_store
 from cloche_hub.store.token_file import read_token_file, write_token_file
@@ -57,20 +59,27 @@ _UID_LOCKS = Path("/run/cloche-uids")
 SOFTWARE = f"cloche-hub/{VERSION}"
 
 
-async def run_hub(settings: Settings, *, ready: Callable[[list[str]], None], stop: asyncio.Event) -> None:
+async def run_hub(
+    settings: Settings,
+    *,
+    ready: Callable[[list[str]], None],
+    stop: asyncio.Event,
+    hangup: asyncio.Event | None = None,
+) -> None:
     """Serves until `stop` is set, then ends in good order.
 
     Args:
         settings: the hub's.
         ready: told the addresses once clients can come.
         stop: set by a signal handler, or by the request `hub.stop`.
+        hangup: set by a signal handler to have the policy read again.
 
     Raises:
         HomeInUse, StoreFailed, HubError: it cannot serve here; one line says why.
     """
     places = settings.locations
     async with open_store(places.home) as store, ports(settings, places) as (images, hypervisor):
-        await serve(settings, store, images, hypervisor, ready=ready, stop=stop)
+        await serve(settings, store, images, hypervisor, ready=ready, stop=stop, hangup=hangup)
 
 
 @contextlib.asynccontextmanager
@@ -94,6 +103,7 @@ async def serve(
     *,
     ready: Callable[[list[str]], None],
     stop: asyncio.Event,
+    hangup: asyncio.Event | None = None,
     clock: Clock | None = None,
 ) -> None:
     """Serves on given ports; see `run_hub`."""
@@ -103,7 +113,8 @@ async def serve(
     records = Records(store)
     tokens = Tokens(store, clock)
     await _provide_admin_token(tokens, settings.locations.admin_token)
-    sandboxes, services = _assemble(settings, store, records, images, hypervisor, clock, stop)
+    policies = Policies(_policy_source(settings), store, records, clock)
+    sandboxes, services = _assemble(settings, store, records, images, hypervisor, policies, clock, stop)
 
     async def serve_channel(channel: Channel, token: Token) -> None:
         await serve_request(services, channel, token)
@@ -112,14 +123,20 @@ async def serve(
     detail: dict[str, Json] = {"version": VERSION, "pid": os.getpid()}
     await records.keep(noting(AuditName.HUB_STARTED, actor=HUB, detail=detail))
     try:
+        await policies.load()
         async with sandboxes.running(), asyncio.TaskGroup() as tasks:
-            reaper = tasks.create_task(reap_for_ever(sandboxes, records))
+            loops = [
+                tasks.create_task(reap_for_ever(sandboxes, records)),
+                tasks.create_task(policies.run()),
+                tasks.create_task(policies.reload_on(hangup or asyncio.Event())),
+            ]
             async with listener.listening() as addresses:
                 _log.info("hub_ready", addresses=addresses, home=str(settings.locations.home))
                 ready(addresses)
                 await stop.wait()
                 _log.info("hub_stopping", machines=sandboxes.machines)
-            reaper.cancel()
+            for loop in loops:
+                loop.cancel()
     finally:
         # Also after an error: by now every machine has been ended.
         await records.keep(noting(AuditName.HUB_STOPPED, actor=HUB))
@@ -132,6 +149,7 @@ def _assemble(
     records: Records,
     images: Images,
     hypervisor: Hypervisor,
+    policies: Policies,
     clock: Clock,
     stop: asyncio.Event,
 ) -> tuple[Sandboxes, Services]:
@@ -150,6 +168,7 @@ def _assemble(
         sandboxes=sandboxes,
         execs=Execs(sandboxes, store, records),
         image_service=image_service,
+        policies=policies,
         images=images,
         hypervisor=hypervisor,
         audit=store.audit,
@@ -158,6 +177,10 @@ def _assemble(
         stop=stop.set,
     )
     return sandboxes, services
+
+
+def _policy_source(settings: Settings) -> PolicySource:
+    return PolicySource(settings.policy_file, read_policy_file, is_required=settings.policy is not None)
 
 
 def _connector(settings: Settings) -> Callable[[Machine], contextlib.AbstractAsyncContextManager[Guest]]:

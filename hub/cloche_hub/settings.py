@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 SETTINGS_FILE = "hub.toml"
+POLICY_FILE = "policy.toml"
 ENV_PREFIX = "CLOCHE_"
 _SHOWN = 60
 _ADVICE = {
@@ -218,6 +219,10 @@ class Settings(BaseSettings):
         UidRange(1_900_000_000, 1_900_009_999),
         description="User ids machines run as when the hub is root, FIRST-LAST; at least max_sandboxes of them.",
     )
+    policy: File | None = Field(
+        None,
+        description="The file that says what may leave sandboxes; none: policy.toml in the hub's home, if it is there.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="The least severe log lines to write: debug, info, warning or error."
     )
@@ -270,6 +275,11 @@ class Settings(BaseSettings):
     def locations(self) -> Locations:
         """Where state, cache and socket lie, as the environment says now."""
         return locations()
+
+    @property
+    def policy_file(self) -> Path:
+        """Where the policy is, which need not exist unless it is set."""
+        return self.policy or self.locations.home / POLICY_FILE
 
     @property
     def max_cache_bytes(self) -> int:

@@ -87,8 +87,8 @@ async def test_start_and_stop_are_in_the_audit(tmp_path: Path) -> None:
             pass
     async with running_hub(tmp_path / "home") as hub:
         assert await hub.names() == [
-            *("token.created", "hub.started", "hub.stopped"),
-            *("hub.started", "hub.stopped", "hub.started"),
+            *("token.created", "hub.started", "policy.loaded", "hub.stopped"),
+            *("hub.started", "policy.loaded", "hub.stopped", "hub.started", "policy.loaded"),
         ]
         started = (await hub.events(AuditName.HUB_STARTED))[-1]
         assert started.detail == {"version": app.VERSION, "pid": os.getpid()}
@@ -140,7 +140,7 @@ async def test_a_hub_that_cannot_listen_ends_in_good_order_and_leaves_its_home(t
             pass
     (home / "run").unlink()
     async with running_hub(home) as hub:
-        assert (await hub.names())[-3:] == ["hub.started", "hub.stopped", "hub.started"]
+        assert (await hub.names())[-4:] == ["policy.loaded", "hub.stopped", "hub.started", "policy.loaded"]
 
 
 # Settings that reach beyond the hub.

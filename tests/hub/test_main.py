@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
 import resource
 import signal
 import subprocess
@@ -45,20 +46,34 @@ class Program:
         assert self.process.returncode is not None
         return self.process.returncode, logged.decode()
 
+    async def logs(self, words: str) -> None:
+        """Waits until it logs a line with these words."""
+        assert self.process.stderr is not None
+        while words not in (line := (await within(self.process.stderr.readline())).decode()):
+            assert line, f"the log ended without {words!r}"
+
 
 @asynccontextmanager
-async def hub_program(*options: str) -> AsyncIterator[Program]:
-    """The program with fakes; killed at the end if it has not ended."""
+async def hub_program(*options: str, terminal: tuple[int, int] | None = None) -> AsyncIterator[Program]:
+    """The program with fakes; killed at the end if it has not ended.
+
+    Args:
+        options: of `serve`.
+        terminal: the two ends of one that it shall belong to; the far end is its to close.
+    """
     read_end, write_end = os.pipe()
     # SAFETY: our own program, with arguments of this test.
     process = await asyncio.create_subprocess_exec(
+        *(["setsid", "--ctty"] if terminal else []),
         *(sys.executable, "-m", "tests.support.hub_program", "serve", "--ready-fd", str(write_end), *options),
         cwd=ROOT,
-        stdin=subprocess.DEVNULL,
+        stdin=terminal[1] if terminal else subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         pass_fds=(write_end,),
     )
     os.close(write_end)
+    if terminal:
+        os.close(terminal[1])
     try:
         with os.fdopen(read_end) as pipe:
             line = await within(asyncio.to_thread(pipe.read))
@@ -69,7 +84,7 @@ async def hub_program(*options: str) -> AsyncIterator[Program]:
             await process.communicate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_ends_the_hub_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
     async with hub_program() as hub:
         assert hub.news["pid"] == hub.process.pid
@@ -83,6 +98,34 @@ async def test_a_signal_ends_the_hub_in_good_order(tmp_path: Path, number: signa
     assert "Traceback" not in logged
     async with open_store(tmp_path / "home") as store:
         assert [event.event for event in await store.audit.tail(limit=1)] == ["hub.stopped"]
+
+
+async def test_a_hangup_has_the_policy_read_again(tmp_path: Path) -> None:
+    async with hub_program() as hub:
+        (tmp_path / "home/policy.toml").write_text("x = 1")
+        hub.process.send_signal(signal.SIGHUP)
+        await hub.logs("unknown key 'x'")
+        (tmp_path / "home/policy.toml").write_text("")
+        hub.process.send_signal(signal.SIGHUP)
+        await hub.logs("policy.toml")
+        hub.process.send_signal(signal.SIGTERM)
+        assert (await hub.ended())[0] == 0
+    async with open_store(tmp_path / "home") as store:
+        assert [(event.event, event.actor) for event in await store.audit.tail(limit=4)] == [
+            *(("policy.loaded", "hub"), ("policy.refused", "hub"), ("policy.loaded", "hub")),
+            ("hub.stopped", "hub"),
+        ]
+
+
+async def test_a_hub_in_a_terminal_ends_with_it(tmp_path: Path) -> None:
+    terminal = pty.openpty()
+    async with hub_program(terminal=terminal) as hub:
+        os.kill(hub.news["pid"], signal.SIGHUP)
+        await hub.logs("built-in")
+        os.close(terminal[0])
+        assert (await hub.ended())[0] == 0
+    async with open_store(tmp_path / "home") as store:
+        assert [event.event for event in await store.audit.tail(limit=2)] == ["policy.loaded", "hub.stopped"]
 
 
 async def test_a_hub_without_a_reader_of_its_log_goes_on(tmp_path: Path) -> None:

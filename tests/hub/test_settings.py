@@ -215,6 +215,13 @@ def test_the_file_and_the_places_follow_the_environments_home(home: Path) -> Non
     assert load_settings().locations.home == home
 
 
+def test_the_policy_is_in_the_home_unless_it_is_named(home: Path) -> None:
+    assert (load_settings().policy, load_settings().policy_file) == (None, home / "policy.toml")
+    (home / "hub.toml").write_text("policy = '/etc/cloche/policy.toml'\n")
+    assert load_settings().policy_file == Path("/etc/cloche/policy.toml")
+    assert "give an absolute path" in refusal(policy="policy.toml")
+
+
 def test_waits_for_a_machine_in_software_emulation_are_longer() -> None:
     settings = load_settings(tcg_scale=3)
     assert (settings.scale_for("kvm"), settings.scale_for("tcg"), settings.scale_for("unproven")) == (1, 3, 3)

@@ -33,3 +33,5 @@ class AuditName(StrEnum):
     MACHINE_STRAY_ENDED = "machine.stray_ended", "A machine that a killed hub had left running was ended."
     TOKEN_CREATED = "token.created", "A token was made."
     TOKEN_REVOKED = "token.revoked", "A token was revoked."
+    POLICY_LOADED = "policy.loaded", "A policy came into force; the digest is its text's."
+    POLICY_REFUSED = "policy.refused", "A policy is wrong and did not come into force."

@@ -64,12 +64,15 @@ _OF_OPERATORS = {
     "disk.usage": Reach.ANY,
     "audit.verify": Reach.ANY,
     "audit.export": Reach.ANY,
+    "policy.show": Reach.ANY,
+    "policy.check": Reach.ANY,
 }
 _OF_ADMINS = {
     **_OF_OPERATORS,
     "hub.stop": Reach.ANY,
     "image.remove": Reach.ANY,
     "disk.prune": Reach.ANY,
+    "policy.reload": Reach.ANY,
     "token.create": Reach.ANY,
     "token.list": Reach.ANY,
     "token.revoke": Reach.ANY,

@@ -84,9 +84,10 @@ def test_each_scope_may_do_all_the_smaller_one_may() -> None:
     assert POWERS[Scope.OWNER].keys() < POWERS[Scope.OPERATOR].keys() < POWERS[Scope.ADMIN].keys()
 
 
-def test_only_an_admin_may_touch_the_hub_its_disk_and_tokens() -> None:
+def test_only_an_admin_may_touch_the_hub_its_disk_its_policy_and_tokens() -> None:
     admins = POWERS[Scope.ADMIN].keys() - POWERS[Scope.OPERATOR].keys()
-    assert admins == {"hub.stop", "image.remove", "disk.prune", "token.create", "token.list", "token.revoke"}
+    tokens = {"token.create", "token.list", "token.revoke"}
+    assert admins == {"hub.stop", "image.remove", "disk.prune", "policy.reload"} | tokens
 
 
 def test_an_owner_may_use_its_own_sandboxes_only() -> None:

@@ -130,6 +130,6 @@ async def test_a_full_disk_neither_keeps_strays_alive_nor_the_hub_from_serving(t
         hub.store.refuses = None
         await hub.happened(AuditName.SANDBOX_REMOVED)
         assert await hub.names() == [
-            *("token.created", "hub.started", "sandbox.created", "sandbox.started"),
-            *("hub.started", "machine.stray_ended", "sandbox.failed", "sandbox.removed"),
+            *("token.created", "hub.started", "policy.loaded", "sandbox.created", "sandbox.started"),
+            *("hub.started", "policy.loaded", "machine.stray_ended", "sandbox.failed", "sandbox.removed"),
         ]

@@ -81,7 +81,8 @@ async def test_an_image_that_is_not_built_is_built_on_request_with_progress(tmp_
         assert [step["step"] async for step in steps][-1] == "template"
         assert (await within(channel.result()))["state"] == "running"
         assert await hub.names() == [
-            *("token.created", "hub.started", "sandbox.created", "image.built", "sandbox.started")
+            *("token.created", "hub.started", "policy.loaded"),
+            *("sandbox.created", "image.built", "sandbox.started"),
         ]
 
 

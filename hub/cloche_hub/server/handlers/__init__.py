@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from cloche_hub.domain.tokens import Token, require
 from cloche_hub.errors import Unsupported
-from cloche_hub.server.handlers import audit, disk, execs, hub, images, sandboxes
+from cloche_hub.server.handlers import audit, disk, execs, hub, images, policy, sandboxes
 from cloche_hub.server.handlers.context import Handler, Services
 from cloche_wire.aio import Channel
 
@@ -33,6 +33,9 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "audit.tail": audit.tail,
         "audit.verify": audit.verify,
         "audit.export": audit.export,
+        "policy.show": policy.show,
+        "policy.check": policy.check,
+        "policy.reload": policy.reload,
     }
 )
 """Kind → handler. Each kind is also in `tokens.POWERS`."""

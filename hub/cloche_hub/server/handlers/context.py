@@ -17,6 +17,7 @@ from cloche_hub.ports import AuditLog, Hypervisor, Images, OnProgress, Progress
 from cloche_hub.server.messages import progress_message
 from cloche_hub.services.execs import Execs
 from cloche_hub.services.images import ImageService
+from cloche_hub.services.policy import Policies
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_wire.aio import Channel
 from cloche_wire.errors import ungrouped
@@ -35,6 +36,7 @@ class Services:
     sandboxes: Sandboxes
     execs: Execs
     image_service: ImageService
+    policies: Policies
     images: Images
     hypervisor: Hypervisor
     audit: AuditLog

@@ -36,7 +36,7 @@ async def test_the_newest_events_come_oldest_first(tmp_path: Path) -> None:
         channel = client.open("audit.tail", limit=3)
         events = [message async for message in channel.messages()]
         assert [event["detail"]["number"] for event in events] == [2, 3, 4]
-        assert [event["seq"] for event in events] == [5, 6, 7]
+        assert [event["seq"] for event in events] == [6, 7, 8]
         assert await within(channel.result()) == {}
 
 
@@ -183,8 +183,8 @@ async def test_an_export_of_a_chain_that_was_cut_off_says_so_and_ends(tmp_path: 
         for number in range(3):
             await note(hub, number)
         with tampering(hub) as database:
-            database.execute("DELETE FROM audit WHERE seq = 5")
-        with pytest.raises(AuditBroken, match="event 5: it is missing"):
+            database.execute("DELETE FROM audit WHERE seq = 6")
+        with pytest.raises(AuditBroken, match="event 6: it is missing"):
             await within(client.open("audit.export").result())
 
 
