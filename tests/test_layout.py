@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 _SOURCES = {
     "wire": "wire/cloche_wire",
     "guest": "guest/cloche_guest",
+    "guest/library": "guest/cloche_guest_library",
     "hub": "hub/cloche_hub",
     "sdk": "sdk/cloche",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -129,6 +130,14 @@ def test_a_caller_that_closes_while_it_waits_is_told_of_once(side: Side) -> None
     assert side.gone == side.callers
 
 
+def test_a_hang_up_of_somebody_who_had_the_same_number_is_not_this_callers(side: Side) -> None:
+    with side.connect() as caller:
+        caller.sendall(b"x\n")
+        side.run_until(lambda: bool(side.callers))
+        side.callers[0]._on_events(select.EPOLLHUP)
+        assert side.gone == []
+
+
 def test_a_caller_that_only_sends_no_more_still_gets_its_answer(side: Side) -> None:
     with side.connect() as caller:
         caller.sendall(b"x\n")
@@ -193,6 +202,18 @@ def test_who_does_not_take_an_answer_has_to_go(side: Side, monkeypatch: pytest.M
         side.run_until(lambda: not side.all._answering)
 
 
+def test_the_one_that_has_not_taken_its_answer_for_longest_makes_room(
+    side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callers, "MOST_SLOW", 2)
+    with contextlib.ExitStack() as stack:
+        for count in range(1, 4):
+            stack.enter_context(side.connect()).sendall(b"x\n")
+            side.run_until(lambda expected=count: len(side.callers) == expected)  # type: ignore[misc]
+            side.callers[-1].answer(b"y" * (8 << 20) + b"\n")
+        assert list(side.all._answering) == side.callers[1:]
+
+
 def test_a_large_answer_arrives_whole(side: Side) -> None:
     text = "y" * (4 << 20)
     with side.connect() as caller:
@@ -229,7 +250,7 @@ def test_who_calls_is_what_the_kernel_says(side: Side) -> None:
 def test_a_name_that_would_move_a_cursor_does_not(tmp_path: Path) -> None:
     here, there = socket.socketpair()
     comm = Path("/proc/self/comm")
-    before = comm.read_text()
+    before = comm.read_text().strip()
     try:
         comm.write_bytes(b"a\x1b[2J\xff\nb")
         with here, there:
@@ -252,6 +273,8 @@ def test_without_a_free_descriptor_nothing_spins_and_nobody_is_lost(
     with monkeypatch.context() as full, side.connect() as caller:
         full.setattr(callers, "_accept", refuse)
         caller.sendall(b"patient\n")
+        side.run_until(lambda: len(tries) == 1)
+        assert side.listening.fileno() not in side.loop._handlers
         side.run_until(lambda: len(tries) == 2)
         full.undo()
         side.run_until(lambda: side.lines == [b"patient"])
