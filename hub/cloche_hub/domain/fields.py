@@ -60,9 +60,14 @@ class Fields:
 
     def whole(self, name: str, *, default: int, least: int, most: int) -> int:
         """A whole number between two bounds, both included."""
+        value = self.optional_whole(name, least=least, most=most)
+        return default if value is None else value
+
+    def optional_whole(self, name: str, *, least: int, most: int) -> int | None:
+        """A whole number between two bounds, both included, or None if it is absent."""
         value = self.values.get(name)
         if value is None:
-            return default
+            return None
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise BadRequest(f"{name} must be a whole number from {least} to {most}, not {_shown(value)}")
         return value

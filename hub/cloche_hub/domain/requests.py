@@ -1,4 +1,4 @@
-"""What clients ask for, parsed and checked: `sandbox.create` and `exec`.
+"""What clients ask for, parsed and checked: `sandbox.create` and `exec`, and what every program that is started needs.
 
 Parsed at the border, trusted inside: whoever holds one of these values need not check it again.
 Rule: an environment's values never reach the audit or a log, its names do.
@@ -18,6 +18,7 @@ from cloche_hub.domain.flavors import DEFAULT_FLAVOR, Flavor, flavor_named
 from cloche_hub.domain.guest_limits import GUEST_LIMITS
 from cloche_hub.domain.ids import new_id
 from cloche_hub.domain.names import check_name, friendly_name
+from cloche_hub.domain.paths import parse_folder
 from cloche_hub.domain.references import check_reference
 from cloche_hub.domain.sandbox import Sandbox, State
 from cloche_hub.errors import BadRequest
@@ -39,8 +40,6 @@ MAX_ARGUMENTS = GUEST_LIMITS.max_frame * 7 // 8
 
 The rest is for what frames them, about 3 % of them, and for the other parameters. Linux would take 2 MiB.
 """
-MAX_PATH = 4095
-"""Bytes of a path: PATH_MAX without its final NUL."""
 MIN_LEASE_S = 1.0
 """Below it a sandbox would be gone before its maker could use it."""
 MAX_TIMEOUT_S = 30 * 86400.0
@@ -117,20 +116,8 @@ class ExecRequest:
     stdin: bool
 
     def audit_detail(self) -> dict[str, Json]:
-        """What `exec.started` says: the command line, cut if it is long, and its digest if it was cut.
-
-        The digest is sha256 over the arguments in UTF-8, each with a NUL behind it.
-        """
-        argv = _cut(self.argv)
-        detail: dict[str, Json] = {"argv": argv, "env_names": sorted(self.env)}
-        if argv != list(self.argv):
-            detail["argv_sha256"] = hashlib.sha256(
-                b"".join(arg.encode() + b"\0" for arg in self.argv)
-            ).hexdigest()
-        if self.cwd is not None:
-            detail["cwd"] = self.cwd
-        if self.user is not None:
-            detail["user"] = self.user
+        """What `exec.started` says."""
+        detail = program_detail(self.argv, self.env, cwd=self.cwd, user=self.user)
         if self.timeout_s is not None:
             detail["timeout_ms"] = round(self.timeout_s * 1000)
         return detail
@@ -174,22 +161,14 @@ def parse_exec(params: object) -> ExecRequest:
         BadRequest: names the field and says what would do.
     """
     fields = Fields.of(params, ("sandbox", "argv", "env", "cwd", "user", "timeout_s", "stdin"))
-    argv = _parse_argv(fields)
-    env = parse_env(fields)
-    total = sum(len(argument.encode()) + 1 for argument in argv) + _size(env)
-    if total > MAX_ARGUMENTS:
-        raise BadRequest(
-            f"argv and env are {total} bytes together; the limit is {MAX_ARGUMENTS}; pass data by stdin"
-        )
-    user = fields.optional_text("user")
-    if user is not None and not _USER.fullmatch(user):
-        raise BadRequest(f"user {user[:40]!r} will not do: give a user's name or number")
+    argv, env = parse_argv(fields), parse_env(fields)
+    check_together(argv, env)
     return ExecRequest(
         sandbox=check_reference(fields.text("sandbox")),
         argv=argv,
         env=env,
-        cwd=_parse_cwd(fields),
-        user=user,
+        cwd=parse_folder(fields, "cwd"),
+        user=parse_user(fields),
         timeout_s=fields.seconds("timeout_s", most=MAX_TIMEOUT_S),
         stdin=fields.flag("stdin", default=False),
     )
@@ -248,7 +227,12 @@ def parse_labels(fields: Fields) -> dict[str, str]:
     return labels
 
 
-def _parse_argv(fields: Fields) -> tuple[str, ...]:
+def parse_argv(fields: Fields) -> tuple[str, ...]:
+    """The `argv` of a request.
+
+    Raises:
+        BadRequest: it names no command, or has an argument that is too long.
+    """
     argv = fields.texts("argv", most=MAX_ARGV)
     if not argv or not argv[0]:
         raise BadRequest("argv must begin with a command")
@@ -258,11 +242,43 @@ def _parse_argv(fields: Fields) -> tuple[str, ...]:
     return argv
 
 
-def _parse_cwd(fields: Fields) -> str | None:
-    cwd = fields.optional_text("cwd")
-    if cwd is not None and (not cwd.startswith("/") or len(cwd.encode()) > MAX_PATH):
-        raise BadRequest(f"cwd must be an absolute path of at most {MAX_PATH} bytes, not {cwd[:60]!r}")
-    return cwd
+def parse_user(fields: Fields) -> str | None:
+    """The `user` of a request; None: the machine's ordinary user.
+
+    Raises:
+        BadRequest: no user can be called that.
+    """
+    user = fields.optional_text("user")
+    if user is not None and not _USER.fullmatch(user):
+        raise BadRequest(f"user {user[:40]!r} will not do: give a user's name or number")
+    return user
+
+
+def check_together(argv: tuple[str, ...], env: Mapping[str, str]) -> None:
+    """Raises BadRequest where arguments and variables are too large together."""
+    total = sum(len(argument.encode()) + 1 for argument in argv) + _size(env)
+    if total > MAX_ARGUMENTS:
+        raise BadRequest(
+            f"argv and env are {total} bytes together; the limit is {MAX_ARGUMENTS}; pass data by stdin"
+        )
+
+
+def program_detail(
+    argv: tuple[str, ...], env: Mapping[str, str], *, cwd: str | None, user: str | None
+) -> dict[str, Json]:
+    """What the audit says of a program that is started: its command line, cut if it is long, and then its digest.
+
+    The digest is sha256 over the arguments in UTF-8, each with a NUL behind it.
+    """
+    cut = _cut(argv)
+    detail: dict[str, Json] = {"argv": list(cut), "env_names": sorted(env)}
+    if cut != list(argv):
+        detail["argv_sha256"] = hashlib.sha256(b"".join(arg.encode() + b"\0" for arg in argv)).hexdigest()
+    if cwd is not None:
+        detail["cwd"] = cwd
+    if user is not None:
+        detail["user"] = user
+    return detail
 
 
 def _cut(argv: tuple[str, ...]) -> list[str]:
