@@ -102,8 +102,11 @@ class Files:
     def _listing(self, channel: int, path: bytes, _request: messages.Request) -> Steps:
         return listing(self._around.connection, channel, path)
 
-    def _removing(self, _channel: int, path: bytes, request: messages.RemoveRequest) -> Steps:
-        return removing(path, recursive=request.recursive)
+    def _removing(self, channel: int, path: bytes, request: messages.RemoveRequest) -> Steps:
+        if request.recursive:
+            # The hub gives up what nobody takes, and a tree may take long.
+            self._around.connection.accept(channel)
+        yield from removing(path, recursive=request.recursive)
 
     def _account(self, request: messages.Request) -> Account:
         try:

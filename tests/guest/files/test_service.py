@@ -81,6 +81,14 @@ def test_what_is_given_up_before_it_is_heard_counts_no_more(link: BlockingLink, 
     begin_write(link, tmp_path / "g").reset(Cancelled("enough"))
 
 
+def test_the_removal_of_a_tree_is_taken_before_it_is_done(link: BlockingLink, tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    request = link.open("file.remove", {"path": str(tmp_path / "a"), "recursive": True})
+    request.wait_accepted()
+    assert request.info == {}
+    assert request.result() == {"removed": 2}
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may act as anybody")
 def test_an_agent_that_is_not_root_acts_as_nobody_else(link: BlockingLink) -> None:
     with pytest.raises(Forbidden, match="can not act as"):
