@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -62,7 +63,7 @@ def test_the_commands_do_what_they_say(hub: RealHub) -> None:
 @pytest.mark.machine
 def test_the_programs_do_what_they_say(hub: RealHub) -> None:
     hub.start()
-    blocking, asynchronous = _snippets("python")
+    blocking, asynchronous, *_ = _snippets("python")
     for program, words in (
         (blocking, ["hi", "stdout b'working\\n'", "stderr b'done\\n'", "0"]),
         (asynchronous, ["hello "]),
@@ -76,6 +77,34 @@ def test_the_programs_do_what_they_say(hub: RealHub) -> None:
         )
         assert (done.returncode, done.stderr) == (0, "")
         assert [word for word in words if word not in done.stdout] == []
+
+
+@pytest.mark.machine
+def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
+    (text,) = _snippets("toml")
+    (session,) = (snippet for snippet in _snippets("console") if "policy check" in snippet)
+    (program,) = (snippet for snippet in _snippets("python") if "hub.policy" in snippet)
+    (tmp_path / "policy.toml").write_text(text)
+    hub = RealHub(tmp_path)
+    hub.start()
+    try:
+        for asked in session.removeprefix("$ ").split("\n$ "):
+            command, _, answer = asked.partition("\n")
+            words = [str(tmp_path / word) if word == "policy.toml" else word for word in shlex.split(command)]
+            assert hub.cloche(*words[1:]).text.rstrip() == answer.rstrip()
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program],
+            env=hub.env,
+            capture_output=True,
+            text=True,
+            timeout=80,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.splitlines() == [
+            f"{tmp_path}/policy.toml", "5 allow small payments", "500 deny default"
+        ]  # fmt: skip
+    finally:
+        hub.stop()
 
 
 def test_what_make_is_asked_for_is_there() -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         SandboxInfo,
         Verified,
     )
+    from cloche.policy_messages import PolicyChecked, PolicyInfo
     from cloche.sync import Console, Hub, Output, Process, Sandbox
 
 __version__ = VERSION
@@ -47,6 +48,8 @@ __all__ = [
     "HubStatus",
     "ImageInfo",
     "Output",
+    "PolicyChecked",
+    "PolicyInfo",
     "Process",
     "Progress",
     "Sandbox",
@@ -63,6 +66,7 @@ _HOMES = {
         "AuditEvent", "Completed", "DiskUsage", "ExitStatus", "HubStatus", "ImageInfo", "Progress", "SandboxInfo",
         "Verified",
     ),
+    "cloche.policy_messages": ("PolicyChecked", "PolicyInfo"),
     "cloche.sync": ("Console", "Hub", "Output", "Process", "Sandbox"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -165,6 +165,14 @@ def _sandboxes(portal: Portal, twins: list[aio.Sandbox]) -> list[Sandbox]:
     return [Sandbox(portal, twin) for twin in twins]
 
 
+class Policy(_Twin[aio.Policy]):
+    __doc__ = aio.Policy.__doc__
+
+    show = blocking(aio.Policy.show)
+    check = blocking(aio.Policy.check)
+    reload = blocking(aio.Policy.reload)
+
+
 class Hub(_Leaseholder[aio.Hub]):
     __doc__ = aio.Hub.__doc__
 
@@ -184,6 +192,12 @@ class Hub(_Leaseholder[aio.Hub]):
     remove_image = blocking(aio.Hub.remove_image)
     disk_usage = blocking(aio.Hub.disk_usage)
     prune = blocking(aio.Hub.prune)
+
+    @property
+    def policy(self) -> Policy:
+        """What may leave sandboxes."""
+        return Policy(self._portal, self._twin.policy)
+
     audit = iterating(aio.Hub.audit)
     verify_audit = blocking(aio.Hub.verify_audit)
     export_audit = iterating(aio.Hub.export_audit)

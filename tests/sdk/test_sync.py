@@ -19,8 +19,11 @@ import cloche
 from cloche import Hub, Sandbox, aio, sync
 from cloche.errors import CommandFailed, HubNotRunning, WrongState
 from tests.support.local_hub import LocalHub
+from tests.support.scripted_hub import answer
 
-_PAIRS = [(getattr(aio, name), getattr(sync, name)) for name in ("Hub", "Sandbox", "Process", "Output")]
+_PAIRS = [
+    (getattr(aio, name), getattr(sync, name)) for name in ("Hub", "Policy", "Sandbox", "Process", "Output")
+]
 
 _BLOCKING_NAMES = {
     "__aenter__": "__enter__",
@@ -68,6 +71,16 @@ def test_both_say_the_same_of_themselves(asynchronous: type, blocking: type) -> 
     assert [
         name for name, member in told.items() if inspect.getdoc(member) != inspect.getdoc(ours[name])
     ] == []
+
+
+async def test_what_belongs_to_a_hub_is_asked_through_its_connection(hub: LocalHub) -> None:
+    hub.handlers["policy.check"] = answer({"rules": 3, "problems": []})
+
+    def work() -> int:
+        with Hub.connect() as client:
+            return client.policy.check("").rules
+
+    assert await asyncio.to_thread(work) == 3
 
 
 def test_help_shows_signatures_as_they_are_for_blocking_callers() -> None:

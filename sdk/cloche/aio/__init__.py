@@ -5,7 +5,8 @@ from __future__ import annotations
 from cloche.aio.console import Console
 from cloche.aio.hub import Hub
 from cloche.aio.pending import Pending
+from cloche.aio.policy import Policy
 from cloche.aio.process import Output, Process
 from cloche.aio.sandbox import Sandbox
 
-__all__ = ["Console", "Hub", "Output", "Pending", "Process", "Sandbox"]
+__all__ = ["Console", "Hub", "Output", "Pending", "Policy", "Process", "Sandbox"]

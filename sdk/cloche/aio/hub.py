@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cloche.aio.pending import Pending
+from cloche.aio.policy import Policy
 from cloche.aio.sandbox import Sandbox
 from cloche.answers import Answer
 from cloche.config import find_address, find_token, reconnect_seconds
@@ -227,6 +228,13 @@ class Hub:
     async def prune(self) -> int:
         """Deletes what nothing uses; returns the bytes freed."""
         return Answer("prune", await self._link.call("disk.prune")).whole("freed_bytes")
+
+    # Policy.
+
+    @property
+    def policy(self) -> Policy:
+        """What may leave sandboxes."""
+        return Policy(self._link)
 
     # Audit.
 
