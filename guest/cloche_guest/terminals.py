@@ -5,8 +5,9 @@ Rules:
   and mode come from how /dev/pts is mounted.
 - It becomes the program's controlling terminal without code between fork and exec: a session leader that has none and
   opens one gets it, and `posix_spawn` makes the session before it opens files. Source: Linux tty_open_proc_set_tty.
-- What a person types is answered at once. Only a program that goes on writing little by little without being typed to
-  is read every two milliseconds: waking the agent for each line would cost the program most of its processor.
+- What a person types is answered at once. Only a program that goes on writing without being typed to is read every
+  two milliseconds, unless it writes faster than a terminal holds: waking the agent for each line, or for each of the small
+  blocks in which a slow machine's terminal passes a flood on, would cost the program most of its processor.
 - Back-pressure reaches the program: without credit the terminal is not read, and its writers wait.
 - Our own hold on the program's side keeps the terminal from hanging up before its program has ended.
 """
@@ -44,6 +45,8 @@ _IUTF8 = 0x4000
 _BLOCK = 512
 # Reads after something was typed that are not gathered: what a key press makes a program show.
 _PROMPT_READS = 16
+# Bytes a second that gathering brings a fast writer: a terminal holds at least so many each time.
+_GATHERED_RATE = 8192 / GATHER_S
 # More than a terminal holds: 8 KiB between the two sides with what the kernel adds for its bookkeeping, and a line buffer.
 _HELD = 64 << 10
 
@@ -150,7 +153,7 @@ class Display:
         self._on_progress, self._clock = on_progress, clock
         self._gathering: Timer | None = None
         self._reads_since_typing = 0
-        self._last_read_at = -1.0
+        self._last_read_at = self._ready_at = -1.0
         self._is_hung_up = self._has_program_ended = False
         self.has_ended = False
         self.is_paused = True
@@ -202,7 +205,7 @@ class Display:
         if has_hung_up:
             self._hung_up()
         elif data:
-            self._pace(len(data), full=len(data) == room)
+            self._pace(len(data), is_full=len(data) == room)
         self._on_progress()
 
     def _read(self, room: int) -> tuple[bytes, bool]:
@@ -239,19 +242,21 @@ class Display:
             self._is_hung_up = True
             self._watch()
 
-    def _pace(self, count: int, *, full: bool) -> None:
+    def _pace(self, count: int, *, is_full: bool) -> None:
         """Decides when to read on after so many bytes."""
         now = self._clock()
-        is_close, self._last_read_at = now - self._last_read_at < 2 * GATHER_S, now
+        follows = now - self._ready_at < 2 * GATHER_S
+        gathering_loses = count > _GATHERED_RATE * (now - self._last_read_at)
+        self._last_read_at = self._ready_at = now
         self._reads_since_typing += 1
-        if full and self._connection.credit(self._channel, self._stream) <= 0:
+        if is_full and self._connection.credit(self._channel, self._stream) <= 0:
             self._pause()
         elif self._is_hung_up:
             self._unwatch()
             self._watch()
         elif (
-            is_close
-            and count < _BLOCK
+            follows
+            and not gathering_loses
             and self._reads_since_typing > _PROMPT_READS
             and not self._has_program_ended
         ):
@@ -260,7 +265,7 @@ class Display:
 
     def _on_gathered(self) -> None:
         self._stop_gathering()
-        self._last_read_at = self._clock()
+        self._ready_at = self._clock()
         self._watch()
 
     def _pause(self) -> None:

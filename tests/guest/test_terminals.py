@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import select
 from collections.abc import Iterator
@@ -182,7 +183,9 @@ def test_the_answer_to_each_key_goes_out_at_once(terminal: Terminal) -> None:
 
 def test_little_by_little_without_typing_is_gathered_until_something_is_typed(terminal: Terminal) -> None:
     bench = Bench()
-    display = bench.display(terminal.ours, clock=lambda: 7.0)
+    # A tenth of a millisecond passes between any two looks at the clock.
+    ticks = itertools.count()
+    display = bench.display(terminal.ours, clock=lambda: next(ticks) / 10_000)
     for _ in range(200):
         terminal.show(b"a line\n")
         bench.turns(0.0)
@@ -231,3 +234,13 @@ def test_a_closed_display_hangs_up(terminal: Terminal) -> None:
     display.close()
     with pytest.raises(OSError, match="Input/output error"):
         terminal.show(b"x")
+
+
+def test_a_flood_faster_than_a_terminal_holds_is_read_without_waiting(terminal: Terminal) -> None:
+    bench = Bench()
+    display = bench.display(terminal.ours, clock=lambda: 7.0)
+    for shown in range(1, 100):
+        terminal.show(b"x" * 2000)
+        bench.loop.turn()
+        assert bench.progress >= shown
+    display.close()
