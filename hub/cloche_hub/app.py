@@ -31,12 +31,15 @@ from cloche_hub.server.handlers import serve as serve_request
 from cloche_hub.server.handlers.context import Services
 from cloche_hub.server.listener import Listener, ListenerOptions
 from cloche_hub.services.clock import Clock
+from cloche_hub.services.consoles import Consoles
 from cloche_hub.services.execs import Execs
+from cloche_hub.services.files import Files
 from cloche_hub.services.held import HUB
 from cloche_hub.services.images import ImageService
 from cloche_hub.services.life import Lives
 from cloche_hub.services.policy import Policies, PolicySource
 from cloche_hub.services.reaper import reap_for_ever
+from cloche_hub.services.recorded import Recorder
 from cloche_hub.services.records import Records, noting
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_hub.services.tokens import Tokens
@@ -158,7 +161,7 @@ def _assemble(
     sandboxes = Sandboxes(
         lives, store, records, image_service, hypervisor, max_sandboxes=settings.max_sandboxes, clock=clock
     )
-    cache = settings.locations.cache
+    cache, recorder = settings.locations.cache, Recorder(store, records)
     services = Services(
         version=VERSION,
         address=f"unix://{settings.locations.socket}",
@@ -166,7 +169,9 @@ def _assemble(
         default_lease_s=settings.default_lease_s,
         max_lease_s=settings.max_lease_s,
         sandboxes=sandboxes,
-        execs=Execs(sandboxes, store, records),
+        execs=Execs(sandboxes, recorder),
+        consoles=Consoles(sandboxes, recorder),
+        files=Files(sandboxes, recorder),
         image_service=image_service,
         policies=policies,
         images=images,

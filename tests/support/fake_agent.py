@@ -2,7 +2,8 @@
 
 For tests of everything above the hypervisor. The commands: `true`, `false`, `echo WORDS…`, `cat` (stdin to stdout),
 `count N` (N bytes to stdout, each telling its place), `yes TEXT` (until nobody listens), `wait` (until a signal),
-`env`, `exit N`, `err WORDS…` (to stderr).
+`env`, `exit N`, `err WORDS…` (to stderr). A terminal sends back what is typed, and ends at Ctrl-D or a signal; files
+are a tree in memory (`fake_files`).
 
 What a test wants to go wrong is set from outside: `silence`, `babble`, and `overrides` for whole requests.
 """
@@ -18,6 +19,7 @@ from cloche_wire.aio import Channel, Handler, Peer, StreamTransport
 from cloche_wire.connection import Connection
 from cloche_wire.errors import CommandNotStarted, Unsupported, WireError, WrongState
 from cloche_wire.limits import Limits
+from tests.support.fake_files import FakeFiles
 
 STDIN, STDOUT, STDERR = 1, 1, 2
 LIMITS = Limits(max_message=512 << 10, max_frame=256 << 10)
@@ -49,6 +51,11 @@ class FakeAgent:
         """Execs under way."""
         self.written = 0
         """Bytes that commands got rid of."""
+        self.consoles: list[Mapping[str, Any]] = []
+        """The parameters of every terminal so far."""
+        self.sizes: list[tuple[int, int]] = []
+        """Rows and columns of every resize."""
+        self.files = FakeFiles()
         self.overrides: dict[str, Handler] = {}
         """Kind → what serves it instead of the agent."""
         self._on_power_off = on_power_off
@@ -116,6 +123,10 @@ class FakeAgent:
                 if self.identity is None:
                     raise WrongState("not before become")
                 await self._exec(channel)
+            case "pty":
+                await self._pty(channel)
+            case kind if kind in (handlers := self.files.handlers()):
+                await handlers[kind](channel)
             case other:
                 raise Unsupported(f"the fake agent has no {other!r}")
 
@@ -135,6 +146,41 @@ class FakeAgent:
         channel.end(STDERR)
         channel.close({**ending, "timed_out": False, "duration_s": 0.0})
         await channel.wait_confirmed()
+
+    async def _pty(self, channel: Channel) -> None:
+        self.consoles.append(channel.params)
+        channel.accept({"console": channel.params["console"], "pid": 100 + len(self.consoles)})
+        self.running += 1
+        ended: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                ways = [
+                    tasks.create_task(self._echo_keys(channel, ended)),
+                    tasks.create_task(self._hear_terminal(channel, ended)),
+                ]
+                ending = await ended
+                for way in ways:
+                    way.cancel()
+        finally:
+            self.running -= 1
+        channel.end(STDOUT)
+        channel.close({**ending, "duration_s": 0.0})
+        await channel.wait_confirmed()
+
+    async def _echo_keys(self, channel: Channel, ended: asyncio.Future[dict[str, Any]]) -> None:
+        while keys := await channel.read(STDIN):
+            shown, ctrl_d, _ = keys.partition(b"\x04")
+            await channel.write(STDOUT, shown)
+            self.written += len(shown)
+            if ctrl_d and not ended.done():
+                ended.set_result({"exit_code": 0})
+
+    async def _hear_terminal(self, channel: Channel, ended: asyncio.Future[dict[str, Any]]) -> None:
+        async for message in channel.messages():
+            if size := message.get("resize"):
+                self.sizes.append((size["rows"], size["cols"]))
+            elif not ended.done():
+                ended.set_result({"signal": message["signal"]})
 
     async def _carry_out(self, command: Command, channel: Channel, words: list[str]) -> dict[str, Any]:
         signalled: asyncio.Future[int] = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""What a guest says of a command, its start and its result: parsed and checked. Pure.
+"""What a guest says of a command or a console, its start and its result: parsed and checked. Pure.
 
 The guest is hostile: what it says is a claim, and only a claim of the right form is recorded and passed on.
 Rule: what the hub does not know it does not pass on; the agent is as old as the hub, so there is nothing to lose.
@@ -21,31 +21,43 @@ _LARGEST_PID = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class ExecResult:
-    """How a command ended."""
+class Ending:
+    """How a program ended."""
 
     exit_code: int | None
     """0 to 255; None if a signal ended it."""
     signal: str | None
     """Such as `KILL`; None if it exited by itself."""
-    timed_out: bool
     duration_s: float
 
     def fields(self) -> dict[str, Any]:
         """As the client is told: without what did not happen."""
         ending = {"signal": self.signal} if self.exit_code is None else {"exit_code": self.exit_code}
-        return {**ending, "timed_out": self.timed_out, "duration_s": self.duration_s}
+        return {**ending, "duration_s": self.duration_s}
 
     def audit_detail(self) -> dict[str, Json]:
-        """What `exec.exited` says."""
+        """What the audit says of it."""
         detail: dict[str, Json] = {"duration_ms": round(self.duration_s * 1000)}
         if self.exit_code is not None:
             detail["exit_code"] = self.exit_code
         if self.signal is not None:
             detail["signal"] = self.signal
-        if self.timed_out:
-            detail["timed_out"] = True
         return detail
+
+
+@dataclass(frozen=True, slots=True)
+class ExecResult(Ending):
+    """How a command ended."""
+
+    timed_out: bool
+
+    def fields(self) -> dict[str, Any]:
+        """As the client is told."""
+        return {**Ending.fields(self), "timed_out": self.timed_out}
+
+    def audit_detail(self) -> dict[str, Json]:
+        """What `exec.exited` says."""
+        return {**Ending.audit_detail(self), **({"timed_out": True} if self.timed_out else {})}
 
 
 def parse_exec_result(result: Mapping[str, Any]) -> ExecResult:
@@ -54,6 +66,14 @@ def parse_exec_result(result: Mapping[str, Any]) -> ExecResult:
     Raises:
         SenselessAnswer: it is none; says what is wrong.
     """
+    ending, timed_out = parse_ending(result), result.get("timed_out")
+    if not isinstance(timed_out, bool):
+        raise _senseless("timed_out")
+    return ExecResult(ending.exit_code, ending.signal, ending.duration_s, timed_out)
+
+
+def parse_ending(result: Mapping[str, Any]) -> Ending:
+    """The result of a `pty`, and what that of an `exec` has in common with it; raises as `parse_exec_result`."""
     exit_code, signal = result.get("exit_code"), result.get("signal")
     if (exit_code is None) == (signal is None):
         raise _senseless("neither or both of exit_code and signal")
@@ -61,10 +81,7 @@ def parse_exec_result(result: Mapping[str, Any]) -> ExecResult:
         raise _senseless("exit_code")
     if signal is not None and not (isinstance(signal, str) and _SIGNAL.fullmatch(signal)):
         raise _senseless("signal")
-    timed_out = result.get("timed_out")
-    if not isinstance(timed_out, bool):
-        raise _senseless("timed_out")
-    return ExecResult(exit_code, signal, timed_out, _parse_duration(result.get("duration_s")))
+    return Ending(exit_code, signal, _parse_duration(result.get("duration_s")))
 
 
 def parse_exec_start(info: Mapping[str, Any], *, exec_id: str) -> dict[str, Any]:
@@ -73,12 +90,21 @@ def parse_exec_start(info: Mapping[str, Any], *, exec_id: str) -> dict[str, Any]
     Raises:
         SenselessAnswer: the guest says something else than what it was told, or what no Linux has.
     """
+    return _parse_start(info, "exec", exec_id)
+
+
+def parse_console_start(info: Mapping[str, Any], *, console_id: str) -> dict[str, Any]:
+    """What the client is told of a console's start; as `parse_exec_start`."""
+    return _parse_start(info, "console", console_id)
+
+
+def _parse_start(info: Mapping[str, Any], key: str, given: str) -> dict[str, Any]:
     pid = info.get("pid")
-    if info.get("exec", exec_id) != exec_id:
-        raise SenselessAnswer("the guest's account of how the command began makes no sense: exec")
+    if info.get(key, given) != given:
+        raise SenselessAnswer(f"the guest's account of how the command began makes no sense: {key}")
     if pid is not None and not (type(pid) is int and 0 < pid <= _LARGEST_PID):
         raise SenselessAnswer("the guest's account of how the command began makes no sense: pid")
-    return {"exec": exec_id} if pid is None else {"exec": exec_id, "pid": pid}
+    return {key: given} if pid is None else {key: given, "pid": pid}
 
 
 def _parse_duration(duration_s: object) -> float:

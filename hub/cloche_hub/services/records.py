@@ -4,7 +4,8 @@ A beginning that cannot be recorded is refused (`Store.write` raises). An ending
 record waits here, and the reaper tries again every second.
 
 Rule: what waits is written in the order in which it happened, for later changes of a row overwrite earlier ones.
-Rule: only endings of what was recorded before come here, so what waits is bounded by what was under way.
+Rule: only endings come here, of what was recorded before or was begun while nothing waited (`are_waiting`); so what
+waits is bounded by what was under way.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ class Records:
         self._waiting: deque[Change] = deque()
         self._turn = asyncio.Lock()
         self._why = ""
+
+    @property
+    def are_waiting(self) -> bool:
+        """Whether something that has happened is not durable yet, because it could not be written at once."""
+        return bool(self._waiting)
 
     async def keep(self, change: Change) -> bool:
         """Writes a change, or keeps it for later; returns whether it is durable already. Raises nothing.

@@ -22,8 +22,11 @@ def test_the_errors_of_a_sound_agent() -> None:
     assert {
         "bad_request",
         "command_not_started",
+        "conflict",
+        "forbidden",
         "internal",
         "no_space",
+        "not_found",
         "too_large",
         "unsupported",
         "wrong_state",

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from cloche_hub.domain.tokens import Token, require
 from cloche_hub.errors import Unsupported
-from cloche_hub.server.handlers import audit, disk, execs, hub, images, policy, sandboxes
+from cloche_hub.server.handlers import audit, consoles, disk, execs, files, hub, images, policy, sandboxes
 from cloche_hub.server.handlers.context import Handler, Services
 from cloche_wire.aio import Channel
 
@@ -25,6 +25,16 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "sandbox.remove": sandboxes.remove,
         "sandbox.boot_log": sandboxes.boot_log,
         "exec": execs.exec_,
+        "console.open": consoles.open_,
+        "file.read": files.read,
+        "file.write": files.write,
+        "file.stat": files.stat,
+        "file.list": files.list_,
+        "file.make_dir": files.make_dir,
+        "file.remove": files.remove,
+        "file.rename": files.rename,
+        "file.set_mode": files.set_mode,
+        "file.link": files.link,
         "image.build": images.build,
         "image.list": images.list_,
         "image.remove": images.remove,

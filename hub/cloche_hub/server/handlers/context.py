@@ -15,7 +15,9 @@ from cloche_hub.domain.tokens import Token, visible_owner
 from cloche_hub.errors import CodedError
 from cloche_hub.ports import AuditLog, Hypervisor, Images, OnProgress, Progress
 from cloche_hub.server.messages import progress_message
+from cloche_hub.services.consoles import Consoles
 from cloche_hub.services.execs import Execs
+from cloche_hub.services.files import Files
 from cloche_hub.services.images import ImageService
 from cloche_hub.services.policy import Policies
 from cloche_hub.services.sandboxes import Sandboxes
@@ -35,6 +37,8 @@ class Services:
     max_lease_s: float
     sandboxes: Sandboxes
     execs: Execs
+    consoles: Consoles
+    files: Files
     image_service: ImageService
     policies: Policies
     images: Images

@@ -14,13 +14,21 @@ from tests.support.hub import Client, running_hub
 ABOUT_ONE_SANDBOX = [
     kind
     for kind, reach in POWERS[Scope.OWNER].items()
-    if reach is Reach.OWN and kind not in ("sandbox.create", "sandbox.list")
 ]
 
 
 def params_of(kind: str, sandbox: str) -> dict[str, object]:
     """What a request about a sandbox needs."""
-    return {"sandbox": sandbox, **({"argv": ["true"]} if kind == "exec" else {})}
+    path = {"path": "x"} if kind.startswith("file.") else {}
+    return {"sandbox": sandbox, **path, **_NEEDED.get(kind, {})}
+
+
+_NEEDED: dict[str, dict[str, object]] = {
+    "exec": {"argv": ["true"]},
+    "file.rename": {"to": "y"},
+    "file.set_mode": {"mode": 0o600},
+    "file.link": {"target": "y"},
+}
 
 
 def test_every_request_is_allowed_to_somebody_and_every_power_is_a_request() -> None:
@@ -34,6 +42,16 @@ def test_every_request_about_one_sandbox_is_known_here() -> None:
         "sandbox.remove",
         "sandbox.boot_log",
         "exec",
+        "console.open",
+        "file.read",
+        "file.write",
+        "file.stat",
+        "file.list",
+        "file.make_dir",
+        "file.remove",
+        "file.rename",
+        "file.set_mode",
+        "file.link",
         "audit.tail",
     ]
 
