@@ -117,12 +117,15 @@ async def serve(
     tokens = Tokens(store, clock)
     await _provide_admin_token(tokens, settings.locations.admin_token)
     policies = Policies(_policy_source(settings), store, records, clock)
-    sandboxes, services = _assemble(settings, store, records, images, hypervisor, policies, clock, stop)
+    sandboxes, services = _assemble(
+        settings, store, records, tokens, images, hypervisor, policies, clock, stop
+    )
 
     async def serve_channel(channel: Channel, token: Token) -> None:
         await serve_request(services, channel, token)
 
     listener = Listener(options, tokens.authenticate, serve_channel)
+    tokens.on_revoked(listener.expel)
     detail: dict[str, Json] = {"version": VERSION, "pid": os.getpid()}
     await records.keep(noting(AuditName.HUB_STARTED, actor=HUB, detail=detail))
     try:
@@ -150,6 +153,7 @@ def _assemble(
     settings: Settings,
     store: SqliteStore,
     records: Records,
+    tokens: Tokens,
     images: Images,
     hypervisor: Hypervisor,
     policies: Policies,
@@ -168,6 +172,7 @@ def _assemble(
         started_at=clock.now(),
         default_lease_s=settings.default_lease_s,
         max_lease_s=settings.max_lease_s,
+        tokens=tokens,
         sandboxes=sandboxes,
         execs=Execs(sandboxes, recorder),
         consoles=Consoles(sandboxes, recorder),

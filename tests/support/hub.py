@@ -26,7 +26,7 @@ from websockets.asyncio.client import ClientConnection, connect, unix_connect
 from cloche_hub.app import serve
 from cloche_hub.domain.audit import AuditEvent
 from cloche_hub.domain.audit_events import AuditName
-from cloche_hub.domain.tokens import Scope, mint
+from cloche_hub.domain.tokens import Scope, Token, id_of, mint
 from cloche_hub.errors import NoSpace, StoreFailed
 from cloche_hub.server.listener import ListenerOptions
 from cloche_hub.services.clock import Clock
@@ -266,6 +266,12 @@ class RunningHub:
                 async with client.peer:
                     await client.link()
                     yield client
+
+    async def token(self, text: str) -> Token:
+        """The row of a token's text."""
+        token = await self.store.token(id_of(text))
+        assert token is not None
+        return token
 
     async def events(self, *names: AuditName, sandbox: str | None = None) -> list[AuditEvent]:
         """The audit's events of these names (all if none is given), in order."""

@@ -40,6 +40,10 @@ class Transaction(Protocol):
         """
         ...
 
+    def tokens(self) -> Sequence[Token]:
+        """Every token, oldest first, as this change sees them."""
+        ...
+
     def insert_approval(self, approval: Approval) -> None:
         """Adds an approval; its call has none yet."""
         ...

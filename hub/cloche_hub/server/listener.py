@@ -127,6 +127,13 @@ class Listener:
         ]
         return [unix, *tcp]
 
+    def expel(self, token_id: str) -> None:
+        """Ends every session of a token that is good no more, and what it runs. Waits for nothing."""
+        why = Unauthenticated(f"token {token_id} was revoked; ask for another")
+        for session in list(self._sessions.values()):
+            if session.token.id == token_id and not session.is_over:
+                self._lives.create_task(session.end(why))
+
     # One link.
 
     async def _on_socket(self, socket: ServerConnection) -> None:

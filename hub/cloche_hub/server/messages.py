@@ -7,6 +7,7 @@ from typing import Any
 from cloche_hub.domain.audit import AuditEvent
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.times import to_text
+from cloche_hub.domain.tokens import Token
 from cloche_hub.ports import CacheUse, Image, Progress
 
 
@@ -62,6 +63,18 @@ def cache_use_message(use: CacheUse, *, title: str, recipe: str | None) -> dict[
         "used_at": to_text(use.used_at),
         "in_use": use.in_use,
         "prunable": use.prunable,
+    }
+
+
+def token_message(token: Token) -> dict[str, Any]:
+    """A token: everything but its secret's hash."""
+    return {
+        "id": token.id,
+        "name": token.name,
+        "owner": token.owner,
+        "scope": str(token.scope),
+        "created_at": to_text(token.created_at),
+        "revoked_at": token.revoked_at and to_text(token.revoked_at),
     }
 
 

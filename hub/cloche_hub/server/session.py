@@ -3,6 +3,7 @@
 Rules:
 - A session belongs to the token that began it; nobody else can take it up, whatever session id they say.
 - A new link replaces the one before it: the client knows better than we do that the old one is dead.
+- A session whose token is revoked ends at once, link or not, and no link can take it up any more.
 - A session without a link ends after a grace, and at once if its client has said goodbye; then its channels fail, and
   what they held is let go.
 """
@@ -36,6 +37,7 @@ class Session:
         self.session_id, self.token = session_id, token
         self._peer, self._grace_s = peer, grace_s
         self._entered, self._over = asyncio.Event(), asyncio.Event()
+        self._is_ending = False
         # Held by the link that is served.
         self._turn = asyncio.Lock()
         # The link that is served, or waits for the one before it to end.
@@ -51,7 +53,7 @@ class Session:
     @property
     def is_over(self) -> bool:
         """Whether no link can take it up any more."""
-        return self._over.is_set()
+        return self._is_ending or self._over.is_set()
 
     @property
     def has_link(self) -> bool:
@@ -81,9 +83,16 @@ class Session:
                 if not self.is_over:
                     self._wait_for_client()
 
-    async def end(self) -> None:
-        """Ends the session in good order: the client is told why, if it takes that within a moment."""
-        self._peer.fail(_GOING_AWAY)
+    async def end(self, why: CodedError | None = None) -> None:
+        """Ends the session in good order: the client is told why, if it takes that within a moment.
+
+        Args:
+            why: what it is told; else that the hub is going away.
+        """
+        # No link that waits for the one before it is served any more.
+        self._is_ending = True
+        self._stop_waiting()
+        self._peer.fail(why or _GOING_AWAY)
         async with self._turn:
             self._over.set()
 

@@ -11,6 +11,8 @@ from cloche_hub.domain.tokens import Scope, Token
 from cloche_hub.errors import NotFound, WrongState
 from cloche_hub.store.rows import Executes, Fetches
 
+_EVERY = "SELECT * FROM tokens ORDER BY created_at, id"
+
 
 async def fetch_one(database: Fetches, token_id: str) -> Token | None:
     """The token with this id, revoked or not; None if there is none."""
@@ -20,7 +22,12 @@ async def fetch_one(database: Fetches, token_id: str) -> Token | None:
 
 async def fetch_all(database: Fetches) -> Sequence[Token]:
     """Every token, oldest first."""
-    return [_token(row) for row in await database.fetch("SELECT * FROM tokens ORDER BY created_at, id")]
+    return [_token(row) for row in await database.fetch(_EVERY)]
+
+
+def every(tx: Executes) -> Sequence[Token]:
+    """Every token as a change sees them, oldest first."""
+    return [_token(row) for row in tx.execute(_EVERY)]
 
 
 def insert(tx: Executes, token: Token) -> None:

@@ -8,7 +8,7 @@ Rule: what a change says in the audit is committed with the change itself.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from cloche_hub.domain.approval import Approval
@@ -95,6 +95,10 @@ class Transaction:
             WrongState: it has been revoked already.
         """
         return tokens.revoke(self, token_id, at=at)
+
+    def tokens(self) -> Sequence[Token]:
+        """Every token as it is now, oldest first."""
+        return tokens.every(self)
 
     def insert_approval(self, approval: Approval) -> None:
         """Adds an approval."""

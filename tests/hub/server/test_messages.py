@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cloche_hub.domain.audit import GENESIS, chain
+from cloche_hub.domain.tokens import Scope, mint
 from cloche_hub.ports import CacheUse, Image, Progress
 from cloche_hub.server.messages import (
     audit_message,
@@ -15,6 +16,7 @@ from cloche_hub.server.messages import (
     image_message,
     progress_message,
     sandbox_message,
+    token_message,
 )
 from cloche_wire.frames import Close, check
 from cloche_wire.limits import Limits
@@ -36,6 +38,16 @@ def test_a_sandbox_has_the_fields_that_the_architecture_lists() -> None:
     message = travels(sandbox_message(sandbox(labels=MappingProxyType({"a": "b"}))))
     assert list(message) == re.split(r",\s*", listed[1])
     assert (message["labels"], message["created_at"], message["expires_at"]) == ({"a": "b"}, AT, None)
+
+
+def test_a_token_has_the_fields_that_the_architecture_lists_and_no_secret() -> None:
+    listed = re.search(r"^\*token\*: \{([^}]*)\}", ARCHITECTURE, re.MULTILINE)
+    assert listed is not None
+    token, _ = mint(name="laptop", owner="ann", scope=Scope.OWNER, at=MOMENT)
+    message = travels(token_message(token))
+    assert list(message) == re.split(r",\s*", listed[1])
+    assert (message["scope"], message["created_at"], message["revoked_at"]) == ("owner", AT, None)
+    assert token.secret_hash not in str(message)
 
 
 def test_an_image_a_step_and_a_use_of_the_cache_are_plain_values() -> None:

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from cloche_hub.domain.tokens import Scope, Token
-from cloche_hub.errors import Cancelled, CodedError
+from cloche_hub.errors import Cancelled, CodedError, Unauthenticated
 from cloche_hub.server.session import Session
 from cloche_wire.aio import Channel, Heartbeat, MemoryTransport, Peer
 from cloche_wire.connection import Connection
@@ -133,6 +133,35 @@ async def test_the_end_tells_the_client_why_and_ends_what_is_served() -> None:
         assert isinstance(error, CodedError)
         assert error.code == "shutting_down"
         assert "cloche hub --background" in error.message
+
+
+async def test_a_session_that_ends_for_a_reason_tells_it_and_serves_no_link_that_waits() -> None:
+    async with session() as ends:
+        _, ended = await ends.link()
+        # A second link waits for the first one to end, which it does together with the session.
+        mine, theirs = MemoryTransport.pair()
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(ends.session.serve(theirs, b""))
+            await within(ends.session.end(Unauthenticated("revoked")))
+            await within(waiting)
+        assert ends.session.is_over
+        assert not ends.session.has_link
+        error = await within(ended)
+        assert isinstance(error, CodedError)
+        assert error.code in ("unauthenticated", "link_lost"), "the first link may be closed for the second"
+        await mine.close()
+        await theirs.close()
+
+
+async def test_a_session_without_a_link_ends_at_once_for_a_reason() -> None:
+    async with session() as ends:
+        mine, ended = await ends.link()
+        ends.client.open("x")
+        await until(lambda: ends.served)
+        await mine.close()
+        await within(ended)
+        await within(ends.session.end(Unauthenticated("revoked")))
+        assert not ends.served[0].is_live
 
 
 async def test_a_link_for_a_session_that_is_over_is_not_served() -> None:

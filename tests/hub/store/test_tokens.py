@@ -30,6 +30,7 @@ async def test_a_token_reads_back_as_it_was_written(database: Memory) -> None:
     tokens.insert(database, TOKEN)
     assert await tokens.fetch_one(database, TOKEN.id) == TOKEN
     assert await tokens.fetch_all(database) == [TOKEN, revoked]
+    assert tokens.every(database) == [TOKEN, revoked]
 
 
 async def test_an_unknown_token_is_nobody(database: Memory) -> None:

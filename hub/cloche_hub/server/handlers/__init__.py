@@ -11,7 +11,18 @@ from types import MappingProxyType
 
 from cloche_hub.domain.tokens import Token, require
 from cloche_hub.errors import Unsupported
-from cloche_hub.server.handlers import audit, consoles, disk, execs, files, hub, images, policy, sandboxes
+from cloche_hub.server.handlers import (
+    audit,
+    consoles,
+    disk,
+    execs,
+    files,
+    hub,
+    images,
+    policy,
+    sandboxes,
+    tokens,
+)
 from cloche_hub.server.handlers.context import Handler, Services
 from cloche_wire.aio import Channel
 
@@ -46,6 +57,9 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "policy.show": policy.show,
         "policy.check": policy.check,
         "policy.reload": policy.reload,
+        "token.create": tokens.create,
+        "token.list": tokens.list_,
+        "token.revoke": tokens.revoke,
     }
 )
 """Kind → handler. Each kind is also in `tokens.POWERS`."""

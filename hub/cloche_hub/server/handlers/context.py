@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.references import check_reference
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token, visible_owner
-from cloche_hub.errors import CodedError
+from cloche_hub.errors import CodedError, TooLarge
 from cloche_hub.ports import AuditLog, Hypervisor, Images, OnProgress, Progress
 from cloche_hub.server.messages import progress_message
 from cloche_hub.services.consoles import Consoles
@@ -21,6 +22,7 @@ from cloche_hub.services.files import Files
 from cloche_hub.services.images import ImageService
 from cloche_hub.services.policy import Policies
 from cloche_hub.services.sandboxes import Sandboxes
+from cloche_hub.services.tokens import Tokens
 from cloche_wire.aio import Channel
 from cloche_wire.errors import ungrouped
 
@@ -35,6 +37,7 @@ class Services:
     started_at: datetime
     default_lease_s: float
     max_lease_s: float
+    tokens: Tokens
     sandboxes: Sandboxes
     execs: Execs
     consoles: Consoles
@@ -73,6 +76,27 @@ def no_fields(channel: Channel) -> None:
         BadRequest: there are some.
     """
     Fields.of(channel.params, ())
+
+
+def close_with_those_that_fit(
+    channel: Channel, name: str, messages: Sequence[dict[str, Any]], *, omitted: int = 0
+) -> None:
+    """Answers with a list under a name, cut to what a frame can hold; `omitted` counts the others.
+
+    Args:
+        channel: to be closed.
+        name: of the list in the answer.
+        messages: the list, the most wanted first.
+        omitted: how many are left out already.
+    """
+    fitting = messages
+    while True:
+        try:
+            channel.close({name: fitting, "omitted": omitted + len(messages) - len(fitting)})
+        except TooLarge:
+            fitting = fitting[: len(fitting) * 3 // 4]
+        else:
+            return
 
 
 @contextlib.asynccontextmanager

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.requests import parse_create
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token, visible_owner
-from cloche_hub.errors import CodedError, TooLarge
-from cloche_hub.server.handlers.context import Services, find_sandbox, with_progress
+from cloche_hub.errors import CodedError
+from cloche_hub.server.handlers.context import (
+    Services,
+    close_with_those_that_fit,
+    find_sandbox,
+    with_progress,
+)
 from cloche_hub.server.messages import sandbox_message
 from cloche_wire.aio import Channel
 
@@ -44,7 +48,7 @@ async def list_(services: Services, token: Token, channel: Channel) -> None:
         found = await services.sandboxes.every(owner=owner)
     else:
         found = services.sandboxes.live(owner=owner)
-    _close_with_those_that_fit(channel, [sandbox_message(sandbox) for sandbox in found])
+    close_with_those_that_fit(channel, "sandboxes", [sandbox_message(sandbox) for sandbox in found])
 
 
 async def show(services: Services, token: Token, channel: Channel) -> None:
@@ -69,15 +73,3 @@ async def boot_log(services: Services, token: Token, channel: Channel) -> None:
     sandbox = find_sandbox(services, token, channel.kind, fields)
     max_bytes = fields.whole("max_bytes", default=64 << 10, least=1, most=MAX_BOOT_LOG)
     channel.close({"log": await services.sandboxes.boot_log(sandbox.id, max_bytes=max_bytes)})
-
-
-def _close_with_those_that_fit(channel: Channel, messages: list[dict[str, Any]]) -> None:
-    """Answers with the first of them if a frame cannot hold all; `omitted` counts the others."""
-    fitting = messages
-    while True:
-        try:
-            channel.close({"sandboxes": fitting, "omitted": len(messages) - len(fitting)})
-        except TooLarge:
-            fitting = fitting[: len(fitting) * 3 // 4]
-        else:
-            return
