@@ -165,6 +165,18 @@ class SenselessAnswer(CodedError):
     code = "senseless_answer"
 
 
+class NoHandler(CodedError):
+    """Nobody who is connected to the hub answers this callback's method."""
+
+    code = "no_handler"
+
+
+class CallbackFailed(CodedError):
+    """The handler of a callback failed; the message says what with."""
+
+    code = "callback_failed"
+
+
 class Cancelled(CodedError):
     """Somebody, usually the caller, called it off."""
 

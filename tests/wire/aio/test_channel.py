@@ -305,3 +305,30 @@ class TestBytes:
             await channel.write(1, b"")
             await write_and_end(channel, b"x")
             assert await read_all(channel) == b"x"
+
+
+class TestBeside:
+    async def test_who_serves_a_channel_can_open_another_to_the_same_peer(self, links: Links) -> None:
+        guests, opened = Guests(), Guests()
+        async with joined(links, on_open=guests, limits=SMALL) as pair:
+            pair.leader._on_open = opened
+            await pair.link()
+            pair.leader.open("serve")
+            served = await guests.next()
+            served.accept()
+            back = served.open_beside("callback", {"method": "pay"}, window=0)
+            asked = await opened.next()
+            assert (asked.kind, asked.params, asked.window) == ("callback", {"method": "pay"}, 0)
+            asked.close({"paid": True})
+            assert await back.result() == {"paid": True}
+
+    async def test_a_channel_that_is_over_opens_none(self, links: Links) -> None:
+        guests = Guests()
+        async with joined(links, on_open=guests, limits=SMALL) as pair:
+            await pair.link()
+            channel = pair.leader.open("serve")
+            served = await guests.next()
+            channel.reset(Cancelled("enough"))
+            await quiet()
+            with pytest.raises(Cancelled):
+                served.open_beside("callback", {})

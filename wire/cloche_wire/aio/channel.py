@@ -41,6 +41,7 @@ class Owner(Protocol):
 
     connection: Connection
 
+    def open(self, kind: str, params: Fields | None = None, *, window: int | None = None) -> Channel: ...
     def wake(self) -> None: ...
     def holds(self, channel: Channel) -> bool: ...
     def forget(self, channel: Channel) -> None: ...
@@ -133,6 +134,16 @@ class Channel:
             self._owner.forget(self)
             self._owner.wake()
         self._inbox.failed(error)
+
+    def open_beside(self, kind: str, params: Fields, *, window: int | None = None) -> Channel:
+        """Opens another channel to the same peer, for as long as this one is there to say who that is.
+
+        Raises:
+            Cancelled: this channel is over, or the peer has been left.
+            TooLarge: the parameters do not fit a frame, or too many channels are open.
+        """
+        self.require_live()
+        return self._owner.open(kind, params, window=window)
 
     # For coroutines.
 
