@@ -13,6 +13,7 @@ import os
 import shutil
 import ssl
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -26,10 +27,15 @@ from cloche_hub.guestlink.bounds import link_bounds
 from cloche_hub.guestlink.link import await_agent, guest_link
 from cloche_hub.images.housekeeping import CacheLimits
 from cloche_hub.images.images import ImageCache
-from cloche_hub.ports import Guest, Hypervisor, Images, Machine
+from cloche_hub.ports import ConnectGuest, Guest, Hypervisor, Images, Machine
+from cloche_hub.server.handlers import greet
 from cloche_hub.server.handlers import serve as serve_request
 from cloche_hub.server.handlers.context import Services
 from cloche_hub.server.listener import Listener, ListenerOptions
+from cloche_hub.services.approvals import Approvals
+from cloche_hub.services.callback_handlers import CallbackHandlers
+from cloche_hub.services.callbacks import Callbacks
+from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.consoles import Consoles
 from cloche_hub.services.execs import Execs
@@ -37,6 +43,7 @@ from cloche_hub.services.files import Files
 from cloche_hub.services.held import HUB
 from cloche_hub.services.images import ImageService
 from cloche_hub.services.life import Lives
+from cloche_hub.services.on_waiting import WaitingCommand
 from cloche_hub.services.policy import Policies, PolicySource
 from cloche_hub.services.reaper import reap_for_ever
 from cloche_hub.services.recorded import Recorder
@@ -51,6 +58,7 @@ from cloche_hub.store.token_file import read_token_file, write_token_file
 from cloche_hub.vm.hypervisor import HypervisorOptions, QemuHypervisor
 from cloche_hub.vm.uids import UserIds
 from cloche_wire.aio import Channel, Heartbeat
+from cloche_wire.aio import Handler as ChannelHandler
 from cloche_wire.limits import Limits
 from cloche_wire.rendezvous import Locations
 
@@ -117,20 +125,22 @@ async def serve(
     tokens = Tokens(store, clock)
     await _provide_admin_token(tokens, settings.locations.admin_token)
     policies = Policies(_policy_source(settings), store, records, clock)
+    command = WaitingCommand(settings.on_waiting)
+    approvals = Approvals(store, records, clock, Changes(), on_waiting=command.tell)
     sandboxes, services = _assemble(
-        settings, store, records, tokens, images, hypervisor, policies, clock, stop
+        settings, store, records, tokens, images, hypervisor, policies, approvals, clock, stop
     )
 
     async def serve_channel(channel: Channel, token: Token) -> None:
         await serve_request(services, channel, token)
 
-    listener = Listener(options, tokens.authenticate, serve_channel)
+    listener = Listener(options, tokens.authenticate, serve_channel, partial(greet, services))
     tokens.on_revoked(listener.expel)
     detail: dict[str, Json] = {"version": VERSION, "pid": os.getpid()}
     await records.keep(noting(AuditName.HUB_STARTED, actor=HUB, detail=detail))
     try:
         await policies.load()
-        async with sandboxes.running(), asyncio.TaskGroup() as tasks:
+        async with command.running(), approvals.running(), sandboxes.running(), asyncio.TaskGroup() as tasks:
             loops = [
                 tasks.create_task(reap_for_ever(sandboxes, records)),
                 tasks.create_task(policies.run()),
@@ -157,11 +167,14 @@ def _assemble(
     images: Images,
     hypervisor: Hypervisor,
     policies: Policies,
+    approvals: Approvals,
     clock: Clock,
     stop: asyncio.Event,
 ) -> tuple[Sandboxes, Services]:
     image_service = ImageService(images, records)
-    lives = Lives(store, records, image_service, hypervisor, _connector(settings), clock)
+    handlers = CallbackHandlers()
+    callbacks = Callbacks(store, records, approvals, handlers, lambda: policies.current, clock)
+    lives = Lives(store, records, image_service, hypervisor, _connector(settings), callbacks.serve, clock)
     sandboxes = Sandboxes(
         lives, store, records, image_service, hypervisor, max_sandboxes=settings.max_sandboxes, clock=clock
     )
@@ -178,6 +191,9 @@ def _assemble(
         consoles=Consoles(sandboxes, recorder),
         files=Files(sandboxes, recorder),
         image_service=image_service,
+        callback_handlers=handlers,
+        approvals=approvals,
+        store=store,
         policies=policies,
         images=images,
         hypervisor=hypervisor,
@@ -193,14 +209,16 @@ def _policy_source(settings: Settings) -> PolicySource:
     return PolicySource(settings.policy_file, read_policy_file, is_required=settings.policy is not None)
 
 
-def _connector(settings: Settings) -> Callable[[Machine], contextlib.AbstractAsyncContextManager[Guest]]:
-    def connect(machine: Machine) -> contextlib.AbstractAsyncContextManager[Guest]:
+def _connector(settings: Settings) -> ConnectGuest:
+    def connect(
+        machine: Machine, serve_guest: ChannelHandler
+    ) -> contextlib.AbstractAsyncContextManager[Guest]:
         bounds = link_bounds(
             interval_s=settings.heartbeat_interval_s,
             silent_after_s=settings.silent_after_s,
             scale=settings.scale_for(machine.accelerator),
         )
-        return guest_link(machine, bounds, software=SOFTWARE)
+        return guest_link(machine, bounds, software=SOFTWARE, on_open=serve_guest)
 
     return connect
 

@@ -223,6 +223,10 @@ class Settings(BaseSettings):
         None,
         description="The file that says what may leave sandboxes; none: policy.toml in the hub's home, if it is there.",
     )
+    on_waiting: Texts = Field(
+        (),
+        description="Command, as a list of words, run for each approval that begins to wait; it gets it as JSON on stdin.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="The least severe log lines to write: debug, info, warning or error."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -19,9 +20,10 @@ from cloche_hub.guestlink.bounds import LinkBounds
 from cloche_hub.guestlink.link import guest_link
 from cloche_hub.settings import load_settings
 from cloche_wire.aio import Heartbeat
+from tests.support.callbacks import answering, pending
 from tests.support.fake_hypervisor import FakeHypervisor
 from tests.support.fake_images import LONG_AGO
-from tests.support.hub import RunningHub, running_hub
+from tests.support.hub import RunningHub, running_hub, until
 
 # The first token.
 
@@ -151,15 +153,26 @@ async def test_a_machine_in_software_emulation_is_waited_for_longer(
 ) -> None:
     seen: list[LinkBounds] = []
 
-    def noting_link(machine: Any, bounds: LinkBounds, *, software: str) -> Any:
+    def noting_link(machine: Any, bounds: LinkBounds, **options: Any) -> Any:
         seen.append(bounds)
-        return guest_link(machine, bounds, software=software)
+        return guest_link(machine, bounds, **options)
 
     monkeypatch.setattr(app, "guest_link", noting_link)
     settings = {"tcg_scale": 3, "heartbeat_interval_s": 5, "silent_after_s": 20}
     async with running_hub(tmp_path / "home", **settings) as hub, hub.client() as client:  # type: ignore[arg-type]
         await client.create()
     assert [bounds.heartbeat for bounds in seen] == [Heartbeat(15, 60)]
+
+
+async def test_a_call_that_waits_for_a_person_runs_the_command_that_tells_one(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    command = ("sh", "-c", 'cat > "$0.new" && mv "$0.new" "$0"', str(told))
+    async with running_hub(tmp_path / "home", on_waiting=command) as hub, answering(hub, "*") as shop:
+        await shop.client.create(name="a")
+        hub.machine.agent.callback("pay", {"amount": 5})
+        (approval,) = await pending(shop.client)
+        await until(told.exists)
+        assert json.loads(told.read_text()) == approval
 
 
 def tls_files(folder: Path, *options: str) -> dict[str, str]:

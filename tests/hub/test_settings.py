@@ -52,6 +52,11 @@ def test_a_list_is_one_text_with_commas_in_the_environment_and_a_list_in_the_fil
     assert [str(address) for address in settings.listen] == ["127.0.0.1:7070", "[::1]:0"]
 
 
+def test_a_command_is_a_list_of_words(home: Path) -> None:
+    (home / "hub.toml").write_text('on_waiting = ["notify-send", "--", "an approval waits, look"]\n')
+    assert load_settings().on_waiting == ("notify-send", "--", "an approval waits, look")
+
+
 def test_values_of_our_own_types_are_taken_as_they_are() -> None:
     address, uids = ListenAddress("localhost", 1), UidRange(2000, 3000)
     settings = load_settings(listen=(address,), machine_uids=uids)

@@ -11,6 +11,7 @@ What a test wants to go wrong is set from outside: `silence`, `babble`, and `ove
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -59,6 +60,7 @@ class FakeAgent:
         self.overrides: dict[str, Handler] = {}
         """Kind → what serves it instead of the agent."""
         self._on_power_off = on_power_off
+        self._callbacks = 0
         self._speaks = asyncio.Event()
         self._speaks.set()
         self._transport: StreamTransport | None = None
@@ -83,6 +85,28 @@ class FakeAgent:
         """Sends a link message that the protocol does not provide for."""
         assert self._transport is not None
         await self._transport.send(message)
+
+    def open(self, kind: str, params: Mapping[str, Any]) -> Channel:
+        """Opens a channel to the hub, as no sound agent may do it."""
+        return self._peer.open(kind, dict(params), window=0)
+
+    def callback(self, method: str, params: object = None, **changes: Any) -> Channel:
+        """A program of the machine calls out; the result is in the channel's result.
+
+        Args:
+            method: what it calls.
+            params: any JSON value.
+            changes: of what the agent says (wait, timeout_s, caller, …).
+        """
+        self._callbacks += 1
+        said = {
+            "callback": f"cb_{self._callbacks}",
+            "method": method,
+            "params": json.dumps(params).encode(),
+            "wait": True,
+            "caller": {"pid": 7, "uid": 1000, "program": "python3"},
+        }
+        return self.open("callback", {**said, **changes})
 
     def drop_link(self) -> None:
         """Closes its end of the link, as a restarting agent does; it serves the next one."""

@@ -34,7 +34,7 @@ from cloche_hub.services.reaper import reap_for_ever
 from cloche_hub.settings import Settings, load_settings
 from cloche_hub.store.store import Store, open_store
 from cloche_hub.store.transaction import Transaction
-from cloche_wire.aio import Channel, Heartbeat, Peer, WebSocketTransport
+from cloche_wire.aio import Channel, Handler, Heartbeat, Peer, WebSocketTransport
 from cloche_wire.connection import Connection
 from cloche_wire.errors import WireError, ungrouped
 from cloche_wire.frames import Fields
@@ -112,6 +112,7 @@ class Client:
         token: who we are; None to say nothing of it.
         tasks: where its link is served.
         limits, heartbeat: of this side.
+        on_open: serves what the hub opens; without it that is refused.
     """
 
     def __init__(
@@ -122,11 +123,13 @@ class Client:
         *,
         limits: Limits,
         heartbeat: Heartbeat,
+        on_open: Handler | None = None,
     ) -> None:
         info = {} if token is None else {"token": token}
         self.session = secrets.token_bytes(16)
         self.peer = Peer(
             Connection(leader=True, software="test/1", session=self.session, info=info, limits=limits),
+            on_open=on_open,
             heartbeat=heartbeat,
         )
         self.ended: asyncio.Future[WireError] = asyncio.get_running_loop().create_future()
@@ -252,6 +255,7 @@ class RunningHub:
         limits: Limits | None = None,
         heartbeat: Heartbeat | None = None,
         anonymous: bool = False,
+        on_open: Handler | None = None,
     ) -> AsyncIterator[Client]:
         """A client with a link; the admin unless told otherwise."""
         with ungrouped():
@@ -262,6 +266,7 @@ class RunningHub:
                     tasks,
                     limits=limits or Limits(),
                     heartbeat=heartbeat or Heartbeat(),
+                    on_open=on_open,
                 )
                 async with client.peer:
                     await client.link()

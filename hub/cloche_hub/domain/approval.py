@@ -25,6 +25,13 @@ from cloche_hub.errors import BadRequest, Conflict
 
 MAX_REASON = 500
 """Characters of a reason."""
+MAX_DIFF = 200
+"""Lines of a diff; what is longer is cut."""
+MAX_DIFF_LINE = 400
+"""Characters of a line of it."""
+
+# Comparing takes a time that grows with the square of what is compared, and the guest chose half of that.
+_COMPARED = 1000
 
 
 class ApprovalState(StrEnum):
@@ -165,11 +172,37 @@ def decision_of(approval: Approval, params: str | None) -> Decision:
 
 
 def diff(approval: Approval) -> list[str]:
-    """What a human changed, as the lines of a unified diff of the indented parameters; empty where nothing was."""
+    """What a human changed, as the lines of a unified diff of the indented parameters; empty where nothing was.
+
+    A long one is cut, and says so in its last line.
+    """
     if approval.approved_params is None:
         return []
     before, after = (_indented(text) for text in (approval.params, approval.approved_params))
-    return list(difflib.unified_diff(before, after, "asked", "approved", lineterm="", n=2))
+    if max(len(before), len(after)) > _COMPARED:
+        lines = _rough_diff(before, after)
+    else:
+        lines = list(difflib.unified_diff(before, after, "asked", "approved", lineterm="", n=2))
+    shown = [
+        line if len(line) <= MAX_DIFF_LINE else f"{line[: MAX_DIFF_LINE - 1]}…" for line in lines[:MAX_DIFF]
+    ]
+    return shown if len(lines) <= MAX_DIFF else [*shown, f"… and {len(lines) - MAX_DIFF} lines more"]
+
+
+def _rough_diff(before: list[str], after: list[str]) -> list[str]:
+    """A diff of one part: everything between the first and the last line that differ."""
+    shortest = min(len(before), len(after))
+    head = next((at for at in range(shortest) if before[at] != after[at]), shortest)
+    left = shortest - head
+    tail = next((at for at in range(left) if before[-1 - at] != after[-1 - at]), left)
+    removed, added = before[head : len(before) - tail], after[head : len(after) - tail]
+    return [
+        "--- asked",
+        "+++ approved",
+        f"@@ -{head + 1},{len(removed)} +{head + 1},{len(added)} @@",
+        *(f"-{line}" for line in removed),
+        *(f"+{line}" for line in added),
+    ]
 
 
 def _indented(text: str) -> list[str]:

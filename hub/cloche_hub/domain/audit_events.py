@@ -34,6 +34,19 @@ class AuditName(StrEnum):
     FILE_WRITTEN = "file.written", "A file in a sandbox was written."
     FILE_CHANGED = "file.changed", "A file was made, removed, renamed, linked or given other permissions."
     FILE_FAILED = "file.failed", "A file could not be read or changed, or nobody can know whether it was."
+    CALLBACK_REQUESTED = "callback.requested", "A program in a sandbox asked something of the outside."
+    CALLBACK_REFUSED = (
+        "callback.refused",
+        "A callback reached no handler: policy or a person forbade it, or there is none.",
+    )
+    CALLBACK_ANSWERED = "callback.answered", "A callback was answered by its handler."
+    CALLBACK_FAILED = "callback.failed", "A callback's handler failed, or nobody waited for it any more."
+    APPROVAL_REQUESTED = "approval.requested", "A callback began to wait for a person's decision."
+    APPROVAL_APPROVED = "approval.approved", "A person let a callback pass as it was asked."
+    APPROVAL_EDITED = "approval.edited", "A person let a callback pass with other parameters."
+    APPROVAL_DENIED = "approval.denied", "A person refused a callback."
+    APPROVAL_EXPIRED = "approval.expired", "Nobody decided about a callback in time."
+    APPROVAL_ABANDONED = "approval.abandoned", "Nobody waited for a decision any more."
     IMAGE_BUILT = "image.built", "An image was built from a recipe."
     IMAGE_REMOVED = "image.removed", "An image and its templates were deleted."
     CACHE_PRUNED = "cache.pruned", "Templates and left-over files that nothing used were deleted."

@@ -31,7 +31,7 @@ class ConsoleRequest:
     sandbox: str
     """A reference, not yet resolved."""
     argv: tuple[str, ...] | None
-    """None: the user's login shell."""
+    """None: the user's shell."""
     env: Mapping[str, str]
     """With TERM."""
     cwd: str | None
@@ -40,7 +40,7 @@ class ConsoleRequest:
     cols: int
 
     def audit_detail(self) -> dict[str, Json]:
-        """What `console.opened` says; without `argv` it is a login shell."""
+        """What `console.opened` says; without `argv` it is a shell."""
         detail = program_detail(self.argv or (), self.env, cwd=self.cwd, user=self.user)
         if self.argv is None:
             del detail["argv"]

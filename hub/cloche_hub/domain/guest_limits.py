@@ -4,5 +4,8 @@ from __future__ import annotations
 
 from cloche_wire.limits import Limits
 
-GUEST_LIMITS = Limits(max_channels=16, max_frame=256 << 10, max_message=512 << 10)
-"""The guest opens next to nothing and needs no large frames: what it may cost the hub is kept small."""
+MOST_CALLBACKS = 256
+"""Callbacks of one sandbox at once; more are refused one by one."""
+
+GUEST_LIMITS = Limits(max_channels=MOST_CALLBACKS, max_frame=256 << 10, max_message=512 << 10)
+"""The guest opens callbacks only and needs no large frames: what it may cost the hub is kept small."""

@@ -64,6 +64,9 @@ _OF_OWNERS = {
     "file.rename": Reach.OWN,
     "file.set_mode": Reach.OWN,
     "file.link": Reach.OWN,
+    "callback.serve": Reach.OWN,
+    "approval.list": Reach.OWN,
+    "approval.show": Reach.OWN,
     "image.build": Reach.ANY,
     "image.list": Reach.ANY,
     "audit.tail": Reach.OWN,
@@ -71,6 +74,8 @@ _OF_OWNERS = {
 _OF_OPERATORS = {
     **dict.fromkeys(_OF_OWNERS, Reach.ANY),
     "sandbox.create": Reach.OWN,
+    "approval.approve": Reach.ANY,
+    "approval.deny": Reach.ANY,
     "disk.usage": Reach.ANY,
     "audit.verify": Reach.ANY,
     "audit.export": Reach.ANY,

@@ -31,7 +31,7 @@ from cloche_hub.guestlink.bounds import MAX_BREAKS, LinkBounds, pause_before_lin
 from cloche_hub.guestlink.judge import GuestJudge
 from cloche_hub.ports import Machine
 from cloche_hub.services.fair import FairTransport
-from cloche_wire.aio import Channel, Peer, StreamTransport
+from cloche_wire.aio import Channel, Handler, Peer, StreamTransport
 from cloche_wire.channels import State
 from cloche_wire.connection import Connection
 from cloche_wire.errors import RemoteProtocolError, Undecodable, WireError
@@ -197,12 +197,27 @@ class GuestLink:
 
 
 @contextlib.asynccontextmanager
-async def guest_link(machine: Machine, bounds: LinkBounds, *, software: str) -> AsyncIterator[GuestLink]:
-    """A link to a machine's agent, with its channels' tasks. Use its `run` in a task of its own."""
+async def guest_link(
+    machine: Machine, bounds: LinkBounds, *, software: str, on_open: Handler | None = None
+) -> AsyncIterator[GuestLink]:
+    """A link to a machine's agent, with its channels' tasks. Use its `run` in a task of its own.
+
+    Args:
+        machine: the machine.
+        bounds: how long to wait.
+        software: what the hub's hello says.
+        on_open: serves channels that the guest opens; without it they are refused.
+    """
+
+    def log_defect(channel: Channel, error: Exception) -> None:
+        _log.error("handler_defect", sandbox=machine.machine_id, kind=channel.kind[:60], exc_info=error)
+
     connection = Connection(
         leader=True, software=software, session=secrets.token_bytes(16), limits=GUEST_LIMITS
     )
-    async with Peer(connection, heartbeat=bounds.heartbeat, judge=GuestJudge()) as peer:
+    async with Peer(
+        connection, on_open=on_open, heartbeat=bounds.heartbeat, on_defect=log_defect, judge=GuestJudge()
+    ) as peer:
         link = GuestLink(machine, peer, bounds)
         try:
             yield link

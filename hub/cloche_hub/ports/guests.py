@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from cloche_hub.domain.identity import Identity
 from cloche_hub.errors import CodedError
 from cloche_hub.ports.machines import Machine
-from cloche_wire.aio import Channel
+from cloche_wire.aio import Channel, Handler
 from cloche_wire.events import Greeted
 
 
@@ -45,5 +45,5 @@ class Guest(Protocol):
         ...
 
 
-ConnectGuest = Callable[[Machine], AbstractAsyncContextManager[Guest]]
-"""Links a machine's agent to the hub."""
+ConnectGuest = Callable[[Machine, Handler], AbstractAsyncContextManager[Guest]]
+"""Links a machine's agent to the hub; the handler serves the channels that the guest opens."""

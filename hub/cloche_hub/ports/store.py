@@ -45,7 +45,11 @@ class Transaction(Protocol):
         ...
 
     def insert_approval(self, approval: Approval) -> None:
-        """Adds an approval; its call has none yet."""
+        """Adds an approval.
+
+        Raises:
+            Conflict: its call has one already.
+        """
         ...
 
     def update_approval(self, approval: Approval) -> None:

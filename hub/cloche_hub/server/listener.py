@@ -37,13 +37,15 @@ from cloche_hub.settings import ListenAddress
 from cloche_wire.aio import Channel, Heartbeat, Peer, WebSocketTransport
 from cloche_wire.connection import Connection
 from cloche_wire.errors import RemoteProtocolError
-from cloche_wire.frames import Bye, Decoder, Hello, encode
+from cloche_wire.frames import Bye, Decoder, Fields, Hello, encode
 from cloche_wire.limits import Limits
 
 _log = structlog.get_logger(__name__)
 
 Authenticate = Callable[[str], Awaitable[Token]]
 Serve = Callable[[Channel, Token], Awaitable[None]]
+Greet = Callable[[Token], Fields]
+"""What the hub's hello tells a client as its session begins."""
 
 _SESSION_SIZES = range(16, 65)
 _LAST_WORDS_S = 1.0
@@ -77,10 +79,18 @@ class Listener:
         options: sockets and bounds.
         authenticate: the token for a text; raises Unauthenticated.
         serve_channel: serves one request of one client.
+        greet: what a client is told as its session begins.
     """
 
-    def __init__(self, options: ListenerOptions, authenticate: Authenticate, serve_channel: Serve) -> None:
+    def __init__(
+        self,
+        options: ListenerOptions,
+        authenticate: Authenticate,
+        serve_channel: Serve,
+        greet: Greet = lambda _token: {},
+    ) -> None:
         self._options, self._authenticate, self._serve_channel = options, authenticate, serve_channel
+        self._greet_with = greet
         self._gate = Gate(most=options.max_strangers)
         self._sessions: dict[bytes, Session] = {}
         self._links = 0
@@ -221,7 +231,9 @@ class Listener:
 
         self._make_room(token)
         options = self._options
-        connection = Connection(leader=False, software=options.software, limits=options.limits)
+        connection = Connection(
+            leader=False, software=options.software, info=self._greet_with(token), limits=options.limits
+        )
         peer = Peer(connection, on_open=on_open, heartbeat=options.heartbeat, on_defect=_log_defect)
         session = Session(session_id, token, peer, grace_s=options.grace_s)
         self._sessions[session_id] = session

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from cloche_hub.domain.approval import Approval
+from cloche_hub.domain.approval_fields import approval_fields
 from cloche_hub.domain.audit import AuditEvent
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.times import to_text
@@ -64,6 +66,11 @@ def cache_use_message(use: CacheUse, *, title: str, recipe: str | None) -> dict[
         "in_use": use.in_use,
         "prunable": use.prunable,
     }
+
+
+def approval_message(approval: Approval) -> dict[str, Any]:
+    """An approval."""
+    return approval_fields(approval)
 
 
 def token_message(token: Token) -> dict[str, Any]:

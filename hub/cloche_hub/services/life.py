@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -50,6 +50,7 @@ from cloche_hub.services.clock import Clock
 from cloche_hub.services.held import HUB, Ending, Held, begin_removal, milliseconds, timed
 from cloche_hub.services.images import ImageService
 from cloche_hub.services.records import Records, updating
+from cloche_wire.aio import Channel
 from cloche_wire.errors import WireError
 
 _log = structlog.get_logger(__name__)
@@ -61,6 +62,10 @@ _KEPT_BOOT_LOG = 64 << 10
 _STUCK_S = 30.0
 # From the loss of a machine's port until its hypervisor knows how it ended.
 _EXIT_KNOWN_S = 3.0
+
+
+ServeGuest = Callable[[Sandbox, Channel], Awaitable[None]]
+"""Serves a channel that a sandbox's guest has opened; whose it is, its link says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,7 @@ class Lives:
         store, records: for rows and audit.
         images: builds what there is no image of.
         hypervisor, connect_guest: the ports to the machines.
+        serve_guest: serves what guests open, once they run.
         clock: now.
     """
 
@@ -91,10 +97,12 @@ class Lives:
         images: ImageService,
         hypervisor: Hypervisor,
         connect_guest: ConnectGuest,
+        serve_guest: ServeGuest,
         clock: Clock,
     ) -> None:
         self._store, self._records, self._images = store, records, images
         self._hypervisor, self._connect_guest, self._clock = hypervisor, connect_guest, clock
+        self._serve_guest = serve_guest
 
     async def lead(self, held: Held, order: Order) -> None:
         """Leads a life from the row's beginning to its end. Returns when the sandbox is removed, or never came to be."""
@@ -181,7 +189,12 @@ class Lives:
         return image
 
     async def _keep(self, held: Held, machine: Machine, image: Image, actor: str) -> None:
-        async with self._connect_guest(machine) as guest:
+        async def serve(channel: Channel) -> None:
+            # A program may call out as soon as the guest has become itself; that it runs is recorded first.
+            await asyncio.shield(held.started)
+            await self._serve_guest(held.sandbox, channel)
+
+        async with self._connect_guest(machine, serve) as guest:
             try:
                 async with asyncio.TaskGroup() as tasks:
                     tasks.create_task(_raise_exit(machine))

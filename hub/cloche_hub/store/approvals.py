@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from cloche_hub.domain.approval import Approval, ApprovalState, OnDeadline
 from cloche_hub.domain.times import from_text, to_text
-from cloche_hub.errors import BadRequest, NotFound
+from cloche_hub.errors import BadRequest, Conflict, NotFound
 from cloche_hub.store.rows import Executes, Fetches, map_to_text, text_to_map
 
 _LISTED = 8
@@ -82,20 +82,32 @@ def insert(tx: Executes, approval: Approval) -> None:
     """Adds an approval.
 
     Raises:
-        sqlite3.IntegrityError: its call has one already.
+        Conflict: its call has one already.
     """
-    tx.execute(
-        """
-        INSERT INTO approvals (
-            id, sandbox, sandbox_name, owner, labels, callback, method, params, caller, rule, state, created_at,
-            deadline_at, on_deadline, decided_at, decided_by, reason, approved_params
-        ) VALUES (
-            :id, :sandbox, :sandbox_name, :owner, :labels, :callback, :method, :params, :caller, :rule, :state,
-            :created_at, :deadline_at, :on_deadline, :decided_at, :decided_by, :reason, :approved_params
+    try:
+        tx.execute(
+            """
+            INSERT INTO approvals (
+                id, sandbox, sandbox_name, owner, labels, callback, method, params, caller, rule, state, created_at,
+                deadline_at, on_deadline, decided_at, decided_by, reason, approved_params
+            ) VALUES (
+                :id, :sandbox, :sandbox_name, :owner, :labels, :callback, :method, :params, :caller, :rule, :state,
+                :created_at, :deadline_at, :on_deadline, :decided_at, :decided_by, :reason, :approved_params
+            )
+            """,
+            _values(approval),
         )
-        """,
-        _values(approval),
-    )
+    except sqlite3.IntegrityError:
+        holder = tx.execute(
+            "SELECT id FROM approvals WHERE sandbox = ? AND callback = ?",
+            (approval.sandbox, approval.callback),
+        ).fetchone()
+        if holder is None:
+            raise
+        raise Conflict(
+            f"callback {approval.callback} of this sandbox has approval {holder['id']} already",
+            approval=holder["id"],
+        ) from None
 
 
 def update(tx: Executes, approval: Approval) -> None:

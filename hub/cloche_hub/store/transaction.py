@@ -101,7 +101,11 @@ class Transaction:
         return tokens.every(self)
 
     def insert_approval(self, approval: Approval) -> None:
-        """Adds an approval."""
+        """Adds an approval.
+
+        Raises:
+            Conflict: its call has one already.
+        """
         approvals.insert(self, approval)
 
     def update_approval(self, approval: Approval) -> None:

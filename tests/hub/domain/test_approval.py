@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -10,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloche_hub.domain.approval import (
+    MAX_DIFF,
+    MAX_DIFF_LINE,
     MAX_REASON,
     TRANSITIONS,
+    Approval,
     ApprovalState,
     Decision,
     decision_of,
@@ -54,6 +58,40 @@ def test_an_edited_call_goes_on_with_the_parameters_a_human_gave_and_keeps_both(
 
 def test_what_nobody_edited_has_no_diff() -> None:
     assert diff(approval()) == []
+
+
+def _edit(asked: object, approved: object) -> Approval:
+    texts = [json.dumps(value, separators=(",", ":")) for value in (asked, approved)]
+    return move(approval(params=texts[0]), Decision.EDIT, at=LATER, by="tok_1", params=texts[1])
+
+
+def test_a_long_diff_is_cut_and_says_how_much_is_missing() -> None:
+    lines = diff(_edit(list(range(300)), ["x" * 1000]))
+    assert len(lines) == MAX_DIFF + 1
+    assert lines[-1] == f"… and {3 + 302 + 1 - MAX_DIFF} lines more"
+    assert max(map(len, diff(_edit([1], ["x" * 1000])))) == MAX_DIFF_LINE
+
+
+@pytest.mark.parametrize(
+    ("asked", "approved", "changed"),
+    [
+        ([0] * 5000, [0] * 2500 + [1] + [0] * 2499, ["@@ -2502,1 +2502,1 @@", "-  0,", "+  1,"]),
+        ([0] * 5000, [0] * 5001, ["@@ -5002,0 +5002,1 @@", "+  0,"]),
+        ([0] * 5000, [0] * 4999, ["@@ -5001,1 +5001,0 @@", "-  0,"]),
+    ],
+)
+def test_large_parameters_are_compared_in_one_part(
+    asked: object, approved: object, changed: list[str]
+) -> None:
+    lines = diff(_edit(asked, approved))
+    assert lines[:2] == ["--- asked", "+++ approved"]
+    assert sorted(lines[3:]) == sorted(changed[1:])
+
+
+def test_comparing_what_a_guest_chose_to_be_hard_takes_no_time_to_speak_of() -> None:
+    # Lines that come often, but never often enough to be left out by the usual way of comparing.
+    asked = [number % 90 for number in range(40_000)]
+    assert len(diff(_edit(asked, asked[::-1]))) == MAX_DIFF + 1
 
 
 def test_approving_with_the_parameters_that_were_asked_for_is_no_edit() -> None:

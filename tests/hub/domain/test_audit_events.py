@@ -12,7 +12,7 @@ from cloche_hub.domain.audit_events import AuditName
 @pytest.mark.parametrize("name", list(AuditName))
 def test_an_event_is_a_noun_and_a_past_verb_with_a_sentence(name: AuditName) -> None:
     assert re.fullmatch(r"[a-z]+\.([a-z]+_)*[a-z]+", name)
-    assert name.value.split("_")[-1].endswith(("ed", "built"))
+    assert name.value.split("_")[-1].endswith(("ed", "built", "read", "written"))
     assert name.meaning[0].isupper()
     assert name.meaning.endswith(".")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cloche_guest.agent import LIMITS
-from cloche_hub.domain.guest_limits import GUEST_LIMITS
+from cloche_hub.domain.guest_limits import GUEST_LIMITS, MOST_CALLBACKS
 from cloche_hub.domain.identity import ENTROPY_SIZE, identity_of
 from cloche_hub.domain.requests import MAX_ARGUMENT, MAX_ARGUMENTS, parse_create, parse_exec
 from cloche_hub.services.execs import guest_params
@@ -34,6 +34,10 @@ def _variables(size: int) -> dict[str, str]:
 
 def test_hub_and_agent_hold_each_other_to_the_same_frames() -> None:
     assert (LIMITS.max_frame, LIMITS.max_message) == (GUEST_LIMITS.max_frame, GUEST_LIMITS.max_message)
+
+
+def test_a_sound_agent_opens_no_more_callbacks_than_the_hub_takes() -> None:
+    assert MOST_CALLBACKS == GUEST_LIMITS.max_channels == LIMITS.max_own_channels
 
 
 @pytest.mark.parametrize("piece", [2, 33, 56, 257, 1000, MAX_ARGUMENT + 1])

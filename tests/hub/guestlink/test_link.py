@@ -11,12 +11,22 @@ import pytest
 import structlog.testing
 
 from cloche_hub.domain.flavors import FLAVORS
+from cloche_hub.domain.guest_limits import GUEST_LIMITS
 from cloche_hub.domain.identity import identity_of
-from cloche_hub.errors import Cancelled, CodedError, LinkLost, LinkSilent, MachineFailed, WrongState
+from cloche_hub.errors import (
+    Cancelled,
+    CodedError,
+    InternalError,
+    LinkLost,
+    LinkSilent,
+    MachineFailed,
+    TooLarge,
+    WrongState,
+)
 from cloche_hub.guestlink.bounds import MAX_BREAKS, LinkBounds
 from cloche_hub.guestlink.link import GuestLink, await_agent, guest_link
 from cloche_hub.ports import MachineSpec
-from cloche_wire.aio import Channel, Heartbeat
+from cloche_wire.aio import Channel, Handler, Heartbeat
 from cloche_wire.errors import RemoteProtocolError, WireError
 from cloche_wire.frames import Bye, Data, Open, encode
 from cloche_wire.limits import Limits
@@ -46,12 +56,14 @@ class Linked:
 
 
 @contextlib.asynccontextmanager
-async def linked(bounds: LinkBounds = PATIENT, *, silent: bool = False) -> AsyncIterator[Linked]:
+async def linked(
+    bounds: LinkBounds = PATIENT, *, silent: bool = False, on_open: Handler | None = None
+) -> AsyncIterator[Linked]:
     async with FakeHypervisor().running() as hypervisor, asyncio.TaskGroup() as tasks:
         machine = await hypervisor.start(MachineSpec("sb_1", "digest", FLAVORS["small"]))
         if silent:
             machine.agent.silence()
-        async with guest_link(machine, bounds, software="hub/1") as link:
+        async with guest_link(machine, bounds, software="hub/1", on_open=on_open) as link:
             both = Linked(machine, link)
             running = tasks.create_task(both.run())
             if not silent:
@@ -83,6 +95,51 @@ async def test_powering_off_says_whether_the_guest_will() -> None:
         assert await both.link.power_off() is True
         await until(lambda: not both.machine.is_running)
         assert isinstance(await within(both.ended), MachineFailed)
+
+
+# What the guest opens.
+
+
+async def test_what_the_guest_opens_is_served_by_whom_the_link_was_given() -> None:
+    async def serve(channel: Channel) -> None:
+        channel.close({"kind": channel.kind})
+
+    async with linked(on_open=serve) as both:
+        opened = both.machine.agent.open("callback", {})
+        assert await within(opened.result()) == {"kind": "callback"}
+
+
+async def test_without_one_it_is_refused() -> None:
+    async with linked() as both:
+        with pytest.raises(Cancelled, match="nobody serves"):
+            await within(both.machine.agent.open("callback", {}).result())
+
+
+async def test_a_defect_in_serving_it_is_logged_and_costs_that_call_alone() -> None:
+    async def serve(channel: Channel) -> None:
+        raise KeyError(channel.kind)
+
+    with structlog.testing.capture_logs() as logs:
+        async with linked(on_open=serve) as both:
+            for _ in range(2):
+                with pytest.raises(InternalError):
+                    await within(both.machine.agent.open("x" * 1000, {}).result())
+    assert [log["event"] for log in logs if log["log_level"] == "error"] == ["handler_defect"] * 2
+    assert all(log["sandbox"] == "sb_1" and len(log["kind"]) == 60 for log in logs if "kind" in log)
+
+
+async def test_a_guest_that_opens_more_than_it_may_is_refused_one_by_one() -> None:
+    async def serve(channel: Channel) -> None:
+        await channel.wait_confirmed()
+
+    async with linked(on_open=serve) as both:
+        most = GUEST_LIMITS.max_channels
+        opened = [both.machine.agent.open("callback", {}) for _ in range(most + 20)]
+        for beyond in opened[most:]:
+            with pytest.raises(TooLarge):
+                await within(beyond.result())
+        assert all(channel.is_live for channel in opened[:most])
+        assert not both.ended.done()
 
 
 # Links that break.

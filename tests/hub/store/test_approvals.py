@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from cloche_hub.domain.approval import Approval, ApprovalState, Decision, move
-from cloche_hub.errors import BadRequest, NotFound
+from cloche_hub.errors import BadRequest, Conflict, NotFound
 from cloche_hub.store import approvals, sandboxes
 from tests.hub.domain.examples import MOMENT, approval, sandbox
 from tests.hub.store.memory import Memory, memory
@@ -86,8 +86,14 @@ async def test_another_owner_s_approval_does_not_exist(database: Memory) -> None
 
 def test_one_call_has_one_approval(database: Memory) -> None:
     approvals.insert(database, approval())
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(Conflict, match=f"has approval {approval().id} already"):
         approvals.insert(database, approval(id="apr_3"))
+
+
+def test_an_id_that_comes_twice_is_a_defect(database: Memory) -> None:
+    approvals.insert(database, approval())
+    with pytest.raises(sqlite3.IntegrityError):
+        approvals.insert(database, approval(callback="cb_2"))
 
 
 def test_what_never_was_cannot_be_decided(database: Memory) -> None:

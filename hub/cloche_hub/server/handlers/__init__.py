@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
-from cloche_hub.domain.tokens import Token, require
+from cloche_hub.domain.tokens import Token, allows, require
 from cloche_hub.errors import Unsupported
 from cloche_hub.server.handlers import (
+    approvals,
     audit,
+    callbacks,
     consoles,
     disk,
     execs,
@@ -51,6 +54,11 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "image.remove": images.remove,
         "disk.usage": disk.usage,
         "disk.prune": disk.prune,
+        "callback.serve": callbacks.serve,
+        "approval.list": approvals.list_,
+        "approval.show": approvals.show,
+        "approval.approve": approvals.approve,
+        "approval.deny": approvals.deny,
         "audit.tail": audit.tail,
         "audit.verify": audit.verify,
         "audit.export": audit.export,
@@ -63,6 +71,11 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
     }
 )
 """Kind → handler. Each kind is also in `tokens.POWERS`."""
+
+
+def greet(services: Services, token: Token) -> dict[str, Any]:
+    """What a client is told as its session begins: whoever can decide approvals, how many wait."""
+    return {"waiting": services.approvals.waiting} if allows(token, "approval.approve") else {}
 
 
 async def serve(services: Services, channel: Channel, token: Token) -> None:

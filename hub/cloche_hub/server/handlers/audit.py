@@ -8,8 +8,9 @@ from cloche_hub.domain.audit import Verifier
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.tokens import Token, visible_owner
 from cloche_hub.errors import BadRequest
-from cloche_hub.server.handlers.context import Services, no_fields, while_wanted
+from cloche_hub.server.handlers.context import Services, no_fields
 from cloche_hub.server.messages import audit_message
+from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel
 
 MAX_TAIL = 500

@@ -14,8 +14,10 @@ from cloche_hub.domain.references import check_reference
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token, visible_owner
 from cloche_hub.errors import CodedError, TooLarge
-from cloche_hub.ports import AuditLog, Hypervisor, Images, OnProgress, Progress
+from cloche_hub.ports import AuditLog, Hypervisor, Images, OnProgress, Progress, Store
 from cloche_hub.server.messages import progress_message
+from cloche_hub.services.approvals import Approvals
+from cloche_hub.services.callback_handlers import CallbackHandlers
 from cloche_hub.services.consoles import Consoles
 from cloche_hub.services.execs import Execs
 from cloche_hub.services.files import Files
@@ -23,8 +25,8 @@ from cloche_hub.services.images import ImageService
 from cloche_hub.services.policy import Policies
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_hub.services.tokens import Tokens
+from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel
-from cloche_wire.errors import ungrouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,9 @@ class Services:
     execs: Execs
     consoles: Consoles
     files: Files
+    callback_handlers: CallbackHandlers
+    approvals: Approvals
+    store: Store
     image_service: ImageService
     policies: Policies
     images: Images
@@ -97,19 +102,6 @@ def close_with_those_that_fit(
             fitting = fitting[: len(fitting) * 3 // 4]
         else:
             return
-
-
-@contextlib.asynccontextmanager
-async def while_wanted(channel: Channel) -> AsyncIterator[None]:
-    """Cancels what runs inside as soon as the client gives the channel up.
-
-    For requests that wait for something that may take long. Raises inside and out what ended the channel.
-    """
-    with ungrouped():
-        async with asyncio.TaskGroup() as tasks:
-            watch = tasks.create_task(channel.wait_confirmed())
-            yield
-            watch.cancel()
 
 
 @contextlib.asynccontextmanager

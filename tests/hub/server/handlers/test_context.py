@@ -11,7 +11,8 @@ import pytest
 
 from cloche_hub.errors import BuildFailed, Cancelled
 from cloche_hub.ports import Progress
-from cloche_hub.server.handlers.context import while_wanted, with_progress
+from cloche_hub.server.handlers.context import with_progress
+from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel, Handler, MemoryTransport, Peer
 from cloche_wire.connection import Connection
 from cloche_wire.errors import WireError

@@ -1,0 +1,35 @@
+"""An approval as plain values: what clients get of it, and the command that is run for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cloche_hub.domain.approval import Approval, diff
+from cloche_hub.domain.times import to_text
+
+
+def approval_fields(approval: Approval) -> dict[str, Any]:
+    """Everything of an approval, in texts, numbers, lists and maps; `params` are JSON texts as they are."""
+    fields: dict[str, Any] = {
+        "id": approval.id,
+        "sandbox": approval.sandbox,
+        "sandbox_name": approval.sandbox_name,
+        "owner": approval.owner,
+        "labels": dict(approval.labels),
+        "callback": approval.callback,
+        "method": approval.method,
+        "params": approval.params,
+        "caller": dict(approval.caller),
+        "rule": approval.rule,
+        "state": str(approval.state),
+        "created_at": to_text(approval.created_at),
+        "deadline_at": to_text(approval.deadline_at),
+        "on_deadline": str(approval.on_deadline),
+        "decided_at": approval.decided_at and to_text(approval.decided_at),
+        "decided_by": approval.decided_by,
+        "reason": approval.reason,
+    }
+    if approval.approved_params is not None:
+        fields["approved_params"] = approval.approved_params
+        fields["diff"] = diff(approval)
+    return fields

@@ -1,0 +1,350 @@
+"""Callbacks: what programs in sandboxes ask of the outside, from the guest's channel to the answer.
+
+    form ──► policy ──deny──► refused
+               └──► handler? ──nobody──► no_handler
+                      └──► allow, or ask and wait for a decision ──► handler ──► recorded ──► answered
+
+Rules:
+- Whose call it is, the link says; of what the guest says only the form is believed.
+- Nothing is told before it is durable: the call and what holds it before the guest hears that it is taken, the
+  decision before a handler is asked, the handler's answer before the guest has it.
+- Every call that was recorded has an end that is, whoever goes away and however full the disk.
+- The only bound of a handler's time is the caller's patience: who gives up takes the call back everywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+from cloche_hub.domain.approval import Approval, ApprovalState, OnDeadline
+from cloche_hub.domain.audit import Json
+from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.domain.callback import CallbackRequest, digest_of, parse_callback
+from cloche_hub.domain.callback_json import canonical_json, parse_result
+from cloche_hub.domain.ids import new_id
+from cloche_hub.domain.policy import Call, Decision, Policy, Verdict, decide
+from cloche_hub.domain.sandbox import Sandbox
+from cloche_hub.errors import (
+    BadRequest,
+    CallbackFailed,
+    Cancelled,
+    CodedError,
+    Conflict,
+    Forbidden,
+    InternalError,
+    LinkLost,
+    LinkSilent,
+    MachineFailed,
+    NoHandler,
+    NoSpace,
+    NotFound,
+    ShuttingDown,
+    TimedOut,
+    TooLarge,
+    Unsupported,
+    WrongState,
+)
+from cloche_hub.ports import Store, Transaction
+from cloche_hub.services.approvals import Approvals
+from cloche_hub.services.callback_handlers import CallbackHandlers, HandlerCall, Registration
+from cloche_hub.services.clock import Clock
+from cloche_hub.services.held import HUB
+from cloche_hub.services.records import Change, Records, noting
+from cloche_hub.services.wanted import while_wanted
+from cloche_wire.aio import Channel
+
+KIND = "callback"
+"""The one kind of channel that a guest may open, and what the hub opens to a handler."""
+MAX_MESSAGE = 1000
+"""Characters of a handler's error."""
+
+# What a handler may tell a guest in its own words; anything else it raises has failed.
+_OF_HANDLERS = (
+    BadRequest,
+    CallbackFailed,
+    Conflict,
+    Forbidden,
+    NoSpace,
+    NotFound,
+    TimedOut,
+    TooLarge,
+    Unsupported,
+    WrongState,
+)
+# What becomes of a handler whose program or whose link is gone.
+_HANDLER_GONE = (Cancelled, LinkLost, LinkSilent, ShuttingDown)
+# What the hub says when a guest's link ends; a guest that takes a call back says something else.
+_SANDBOX_GONE = (Cancelled, LinkLost, LinkSilent, MachineFailed, ShuttingDown)
+
+
+class Callbacks:
+    """Serves the calls of guests.
+
+    Args:
+        store, records: for the audit.
+        approvals: holds what policy wants a person to decide.
+        handlers: who answers.
+        policy: the one in force now.
+        clock: dates approvals.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        records: Records,
+        approvals: Approvals,
+        handlers: CallbackHandlers,
+        policy: Callable[[], Policy],
+        clock: Clock,
+    ) -> None:
+        self.store, self.records, self.approvals, self.handlers = store, records, approvals, handlers
+        self.clock, self._policy = clock, policy
+
+    async def serve(self, sandbox: Sandbox, channel: Channel) -> None:
+        """Serves a channel that a guest has opened, to its end. Cancelling fails the call.
+
+        Args:
+            sandbox: whose link the channel is on.
+            channel: offered, not yet accepted.
+
+        Raises:
+            Unsupported: guests open callbacks and nothing else.
+            CodedError: why there is no result.
+        """
+        if channel.kind != KIND:
+            raise Unsupported(f"the hub serves callbacks to a guest, and no {channel.kind[:60]!r}")
+        request = parse_callback(channel.params)
+        call = Call(request.method, request.params, sandbox.owner, sandbox.labels)
+        await _Run(self, sandbox, request, decide(self._policy(), call)).run(channel)
+
+
+class _Run:
+    """One call."""
+
+    def __init__(
+        self, callbacks: Callbacks, sandbox: Sandbox, request: CallbackRequest, decision: Decision
+    ) -> None:
+        self._callbacks, self._sandbox = callbacks, sandbox
+        self._request, self._decision = request, decision
+        self._approval: Approval | None = None
+        # Whether the audit may have the call, and whether it has its end.
+        self._is_recorded = self._is_over = False
+        # Who a failure is put down to.
+        self._blamed = HUB
+
+    async def run(self, channel: Channel) -> None:
+        timeout_s = self._request.timeout_s
+        try:
+            async with while_wanted(channel), asyncio.timeout(timeout_s):
+                await self._serve(channel)
+        except asyncio.CancelledError:
+            await self._record_failure(Cancelled("the hub has given it up"))
+            raise
+        except TimeoutError:
+            late = TimedOut(f"no answer within the caller's {timeout_s:g} s")
+            await self._record_failure(late)
+            raise late from None
+        except Exception as error:
+            await self._record_failure(_why(error, is_wanted=channel.is_live))
+            raise
+
+    async def _serve(self, channel: Channel) -> None:
+        await self._refuse_or_begin()
+        # Streams carry nothing here: a window would only be room for a hostile guest's bytes.
+        channel.accept({"callback": self._request.callback}, window=0)
+        params = self._request.text
+        if self._approval is not None:
+            decided = await self._callbacks.approvals.wait(
+                self._approval, deadline_s=self._decision.deadline_s
+            )
+            await self._require_let_pass(decided)
+            params = decided.final_params
+        registration = self._handler()
+        if registration is None:
+            await self._refuse(self._no_handler("any more"))
+        else:
+            result = await self._ask(registration, params)
+            await self._record_answer(registration, result)
+            channel.close({"result": result.encode()})
+
+    # Before the call is taken.
+
+    async def _refuse_or_begin(self) -> None:
+        """Records the call with what policy makes of it; raises what refuses it."""
+        refusal = self._refusal()
+        if refusal is not None:
+            await self._write_first(_both(self._requested(), self._refused(refusal)))
+            self._is_over = True
+            raise refusal
+        if self._decision.verdict is not Verdict.ASK:
+            await self._write_first(self._requested())
+            return
+        self._approval = self._new_approval()
+        self._is_recorded = True
+        try:
+            await self._callbacks.approvals.open(self._approval, after=self._requested())
+        except Exception:
+            # Neither the approval nor the call is in the store.
+            self._is_over = True
+            raise
+
+    def _refusal(self) -> CodedError | None:
+        if self._decision.verdict is Verdict.DENY:
+            return Forbidden(self._decision.refusal, rule=self._decision.rule)
+        return None if self._handler() is not None else self._no_handler()
+
+    async def _write_first(self, change: Change) -> None:
+        self._is_recorded = True
+        try:
+            await self._callbacks.store.write(change)
+        except Exception:
+            self._is_recorded = False
+            raise
+
+    def _new_approval(self) -> Approval:
+        request, decision, now = self._request, self._decision, self._callbacks.clock.now()
+        return Approval(
+            id=new_id("apr"),
+            sandbox=self._sandbox.id,
+            sandbox_name=self._sandbox.name,
+            owner=self._sandbox.owner,
+            labels=self._sandbox.labels,
+            callback=request.callback,
+            method=request.method,
+            params=request.text,
+            caller=request.caller,
+            rule=decision.rule,
+            state=ApprovalState.PENDING,
+            created_at=now,
+            deadline_at=now + timedelta(seconds=decision.deadline_s),
+            on_deadline=decision.on_deadline,
+        )
+
+    # Once it is taken.
+
+    async def _require_let_pass(self, decided: Approval) -> None:
+        """Refuses the call unless somebody let it pass, or nobody decided and that means to let it pass."""
+        match decided.state:
+            case ApprovalState.APPROVED | ApprovalState.EDITED:
+                return
+            case ApprovalState.EXPIRED if decided.on_deadline is OnDeadline.ALLOW:
+                return
+            case ApprovalState.EXPIRED:
+                await self._refuse(TimedOut(f"not approved: {decided.reason}", approval=decided.id))
+            case _:
+                await self._refuse(Forbidden(f"not approved: {decided.reason}", approval=decided.id))
+
+    async def _ask(self, registration: Registration, params: str) -> str:
+        """The handler's answer as canonical JSON."""
+        call = HandlerCall(
+            callback=self._request.callback,
+            sandbox=self._sandbox.id,
+            sandbox_name=self._sandbox.name,
+            method=self._request.method,
+            params=params,
+            approval=None if self._approval is None else self._approval.id,
+        )
+        try:
+            return _checked(await registration.answer(call))
+        except CodedError as error:
+            self._blamed = registration.token
+            raise _told(error) from None
+
+    async def _record_answer(self, registration: Registration, result: str) -> None:
+        self._is_over = True
+        detail = digest_of(result, what="result")
+        change = self._noting(AuditName.CALLBACK_ANSWERED, registration.token, detail)
+        if not await self._callbacks.records.keep(change):
+            raise NoSpace(
+                "the callback was answered, but the hub cannot record it now: its disk is full or its database fails"
+            )
+
+    async def _refuse(self, refusal: CodedError) -> None:
+        self._is_over = True
+        await self._callbacks.records.keep(self._refused(refusal))
+        raise refusal
+
+    async def _record_failure(self, error: CodedError) -> None:
+        """Ends a call that has no end yet, and its approval with it."""
+        if not self._is_recorded or self._is_over:
+            return
+        self._is_over = True
+        change = self._noting(AuditName.CALLBACK_FAILED, self._blamed, _detail_of(error))
+        if self._approval is None:
+            await self._callbacks.records.keep(change)
+        else:
+            await self._callbacks.approvals.abandon(self._approval, error.message, after=change)
+
+    # Helpers.
+
+    def _handler(self) -> Registration | None:
+        sandbox = self._sandbox
+        return self._callbacks.handlers.find(
+            sandbox=sandbox.id, owner=sandbox.owner, method=self._request.method
+        )
+
+    def _no_handler(self, since: str = "") -> NoHandler:
+        what = f"nobody who is connected to the hub answers {self._request.method!r}"
+        return NoHandler(f"{what} {since}".rstrip(), method=self._request.method)
+
+    def _requested(self) -> Change:
+        decision = self._decision
+        detail = {"rule": decision.rule, "verdict": str(decision.verdict), **self._request.audit_detail()}
+        return self._noting(AuditName.CALLBACK_REQUESTED, self._sandbox.id, detail)
+
+    def _refused(self, error: CodedError) -> Change:
+        detail = _detail_of(error)
+        if self._decision.verdict is Verdict.DENY:
+            detail["rule"] = self._decision.rule
+        return self._noting(AuditName.CALLBACK_REFUSED, HUB, detail)
+
+    def _noting(self, event: AuditName, actor: str, detail: dict[str, Json]) -> Change:
+        about: dict[str, Json] = {"callback": self._request.callback, "method": self._request.method}
+        if self._approval is not None:
+            about["approval"] = self._approval.id
+        return noting(event, actor=actor, sandbox=self._sandbox.id, detail={**about, **detail})
+
+
+def _why(error: Exception, *, is_wanted: bool) -> CodedError:
+    """Why a call failed, as the hub knows it: what a guest says as it takes a call back decides nothing."""
+    if not isinstance(error, CodedError):
+        return InternalError("the hub failed; its log has the cause")
+    if is_wanted or isinstance(error, _SANDBOX_GONE):
+        return error
+    return Cancelled("its caller gave up")
+
+
+def _detail_of(error: CodedError) -> dict[str, Json]:
+    return {"code": error.code, "reason": error.message[:500]}
+
+
+def _both(first: Change, second: Change) -> Change:
+    def change(transaction: Transaction) -> None:
+        first(transaction)
+        second(transaction)
+
+    return change
+
+
+def _checked(result: object) -> str:
+    """A handler's result as canonical JSON."""
+    if not isinstance(result, bytes):
+        raise CallbackFailed("its handler answered without a result")
+    try:
+        return canonical_json(parse_result(result), what="the result")
+    except BadRequest as error:
+        raise CallbackFailed(f"its handler answered with no good result: {error.message}") from None
+
+
+def _told(error: CodedError) -> CodedError:
+    """A handler's error as the guest hears it: what it means for the call, and nothing of the hub's own troubles."""
+    if isinstance(error, _HANDLER_GONE):
+        return LinkLost(
+            "the program that answers it has gone away; whether the call was carried out is not known"
+        )
+    message = error.message if len(error.message) <= MAX_MESSAGE else f"{error.message[: MAX_MESSAGE - 1]}…"
+    if isinstance(error, _OF_HANDLERS):
+        return type(error)(message)
+    return CallbackFailed(f"its handler failed: {message}" if message else "its handler failed")

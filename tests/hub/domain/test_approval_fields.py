@@ -1,0 +1,45 @@
+"""An approval as plain values."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+from cloche_hub.domain.approval import Decision, move
+from cloche_hub.domain.approval_fields import approval_fields
+from tests.hub.domain.examples import MOMENT, approval
+
+
+def test_a_pending_approval_has_everything_but_a_decision() -> None:
+    assert approval_fields(approval()) == {
+        "id": "apr_2c9m4x7qk1tz",
+        "sandbox": "sb_7k2m9qx4tn0c",
+        "sandbox_name": "mossy-acorn",
+        "owner": "admin",
+        "labels": {"team": "ml"},
+        "callback": "cb_1",
+        "method": "pay.transfer",
+        "params": '{"amount":5,"to":"ann"}',
+        "caller": {"pid": 7, "program": "python3", "uid": 1000},
+        "rule": "payments",
+        "state": "pending",
+        "created_at": "2026-01-02T03:04:05.678901Z",
+        "deadline_at": "2026-01-02T03:09:05.678901Z",
+        "on_deadline": "deny",
+        "decided_at": None,
+        "decided_by": None,
+        "reason": None,
+    }
+
+
+def test_an_edited_one_has_what_was_made_of_it_and_how_that_differs() -> None:
+    later = MOMENT + timedelta(seconds=1)
+    edited = approval_fields(move(approval(), Decision.EDIT, at=later, by="tok_1", params='{"amount":1}'))
+    assert (edited["state"], edited["decided_by"]) == ("edited", "tok_1")
+    assert edited["decided_at"] == "2026-01-02T03:04:06.678901Z"
+    assert edited["approved_params"] == '{"amount":1}'
+    assert '+  "amount": 1' in edited["diff"]
+
+
+def test_it_can_be_written_as_json() -> None:
+    assert json.loads(json.dumps(approval_fields(approval())))["id"] == approval().id
