@@ -86,7 +86,7 @@ class PtyRequest:
     console_id: str
     size: TerminalSize
     argv: tuple[str, ...] | None = None
-    """None: the user's login shell."""
+    """None: the user's shell."""
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str | None = None
     """None: the user's home."""

@@ -201,10 +201,9 @@ class Pty:
 
 
 def _command(request: PtyRequest, machine_env: Mapping[str, str], account: Account) -> spawn.Command:
-    # A shell whose own name begins with a dash reads the files of a login.
-    login = f"-{os.path.basename(account.shell)}"
+    # Not as at a login: /etc/profile would put Debian's PATH in the place of the image's.
     return spawn.Command(
-        argv=request.argv or (login,),
+        argv=request.argv or (os.path.basename(account.shell),),
         env={"TERM": DEFAULT_TERM, **spawn.base_environment(account, machine_env), **request.env},
         cwd=request.cwd or account.home,
         account=account,

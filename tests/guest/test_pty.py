@@ -64,13 +64,16 @@ def test_a_terminal_is_the_users(link: BlockingLink) -> None:
     )
 
 
-def test_a_login_shell_is_the_users_and_reads_its_profile(link: BlockingLink, tmp_path: Path) -> None:
-    (tmp_path / ".profile").write_text("echo the profile was read\n")
-    console = start(link, env={"HOME": str(tmp_path), "TERM": "dumb"}, cwd=str(tmp_path))
-    console.write(b"echo name: $0\nexit 3\n")
+def test_a_shell_is_the_users_and_keeps_the_environment_it_is_given(
+    link: BlockingLink, tmp_path: Path
+) -> None:
+    (tmp_path / ".profile").write_text("PATH=/nowhere\n")
+    console = start(
+        link, env={"HOME": str(tmp_path), "TERM": "dumb", "PATH": "/bin:/mine"}, cwd=str(tmp_path)
+    )
+    console.write(b"echo $PATH: $0\nexit 3\n")
     assert ending(console) == {"exit_code": 3}
-    assert b"the profile was read\r\n" in console.stdout
-    assert b"name: -" in console.stdout
+    assert b"/bin:/mine: " in console.stdout
 
 
 @pytest.mark.parametrize(

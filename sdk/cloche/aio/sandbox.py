@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cloche.aio.console import Console
+from cloche.aio.files import Files
 from cloche.aio.pending import Pending
 from cloche.aio.process import Process
 from cloche.answers import Answer
@@ -95,6 +96,11 @@ class Sandbox:
     def info(self) -> SandboxInfo:
         """What the hub last said of it; `refresh` asks again."""
         return self._info
+
+    @property
+    def files(self) -> Files:
+        """Its files."""
+        return Files(self._link, self.id)
 
     async def refresh(self) -> SandboxInfo:
         """Asks the hub how it is now.
@@ -208,7 +214,7 @@ class Sandbox:
         """Opens a terminal with a program in it, and attaches to it.
 
         Args:
-            argv: the program and its arguments; the user's login shell if not given.
+            argv: the program and its arguments; the user's shell if not given.
             rows, cols: the size of its window, 1 to 1000 characters.
             term: what kind of terminal shows it, as its TERM.
             env, cwd, user: as `run` has them.
