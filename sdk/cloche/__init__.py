@@ -19,6 +19,7 @@ from cloche.version import VERSION
 if TYPE_CHECKING:
     from cloche import aio, errors
     from cloche.errors import CodedError, CommandFailed, HubNotRunning
+    from cloche.file_messages import FileEntry
     from cloche.messages import (
         AuditEvent,
         Completed,
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
         Verified,
     )
     from cloche.policy_messages import PolicyChecked, PolicyInfo
-    from cloche.sync import Console, Hub, Output, Process, Sandbox
+    from cloche.sync import Console, Files, Hub, Output, Process, Sandbox
+    from cloche.transfer import Copied
 
 __version__ = VERSION
 
@@ -41,8 +43,11 @@ __all__ = [
     "CommandFailed",
     "Completed",
     "Console",
+    "Copied",
     "DiskUsage",
     "ExitStatus",
+    "FileEntry",
+    "Files",
     "Hub",
     "HubNotRunning",
     "HubStatus",
@@ -62,12 +67,14 @@ __all__ = [
 
 _HOMES = {
     "cloche.errors": ("CodedError", "CommandFailed", "HubNotRunning"),
+    "cloche.file_messages": ("FileEntry",),
     "cloche.messages": (
         "AuditEvent", "Completed", "DiskUsage", "ExitStatus", "HubStatus", "ImageInfo", "Progress", "SandboxInfo",
         "Verified",
     ),
     "cloche.policy_messages": ("PolicyChecked", "PolicyInfo"),
-    "cloche.sync": ("Console", "Hub", "Output", "Process", "Sandbox"),
+    "cloche.sync": ("Console", "Files", "Hub", "Output", "Process", "Sandbox"),
+    "cloche.transfer": ("Copied",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

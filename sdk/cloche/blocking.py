@@ -91,6 +91,7 @@ def told_by(original: Callable[..., Any]) -> Callable[[F], F]:
     returned = signature.return_annotation
     if isinstance(returned, str):
         returned = re.sub(r"^Pending\[(.*)\]$|^Async(Iterator\[.*\])$", r"\1\2", returned)
+        returned = re.sub(r"^AsyncGenerator\[(.*), None\]$", r"Iterator[\1]", returned)
         signature = signature.replace(return_annotation=returned)
 
     def tell(function: F) -> F:

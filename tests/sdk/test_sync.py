@@ -22,7 +22,8 @@ from tests.support.local_hub import LocalHub
 from tests.support.scripted_hub import answer
 
 _PAIRS = [
-    (getattr(aio, name), getattr(sync, name)) for name in ("Hub", "Policy", "Sandbox", "Process", "Output")
+    (getattr(aio, name), getattr(sync, name))
+    for name in ("Hub", "Policy", "Sandbox", "Process", "Output", "Files")
 ]
 
 _BLOCKING_NAMES = {
@@ -152,6 +153,22 @@ async def test_a_command_is_read_while_it_runs(hub: LocalHub) -> None:
             with sandbox.exec(["sleep", "60"]) as process:
                 process.kill()
                 assert process.wait().signal == "KILL"
+
+    await _elsewhere(work)
+
+
+async def test_files_there_and_back(hub: LocalHub, tmp_path: Path) -> None:
+    def work() -> None:
+        with Sandbox.create() as sandbox:
+            files = sandbox.files
+            assert files.write("d/a", iter([b"hel", b"lo"]), parents=True).size_bytes == 5
+            assert files.read_text("d/a") == "hello"
+            assert b"".join(files.stream("d/a")) == b"hello"
+            assert [entry.name for entry in files.scan("d")] == ["a"]
+            assert [entry.name for entry in files.list("d")] == ["a"]
+            assert files.download("d", tmp_path / "d").files == 1
+            assert files.upload(tmp_path / "d", "e").bytes == 5
+            assert files.remove("e", recursive=True) == 2
 
     await _elsewhere(work)
 

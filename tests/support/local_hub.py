@@ -31,6 +31,8 @@ from cloche_wire.errors import (
 )
 from cloche_wire.rendezvous import locations
 from tests.support.local_console import serve_console
+from tests.support.local_files import KINDS as FILE_KINDS
+from tests.support.local_files import serve_file
 from tests.support.scripted_hub import TOKEN, ScriptedHub
 
 THEN = "2026-01-02T03:04:05.678901Z"
@@ -50,6 +52,7 @@ class LocalHub(ScriptedHub):
         self.stopped = asyncio.Event()
         self._happened = asyncio.Condition()
         self.handlers |= {f"sandbox.{kind}": getattr(self, f"_sandbox_{kind}") for kind in _KINDS}
+        self.handlers |= dict.fromkeys(FILE_KINDS, self._file)
         self.handlers |= {
             "hub.status": self._status,
             "hub.stop": self._stop,
@@ -204,6 +207,15 @@ class LocalHub(ScriptedHub):
             {"exit_code": code} if code >= 0 else {"signal": signal.Signals(-code).name.removeprefix("SIG")}
         )
         return {**ending, "timed_out": timed_out, "duration_s": time.monotonic() - began}
+
+    # Files.
+
+    def tree(self, reference: str) -> Path:
+        """The folder that stands for a sandbox's file system."""
+        return self.socket.parent.parent / "trees" / str(self._find(reference)["id"])
+
+    async def _file(self, channel: Channel) -> None:
+        await serve_file(channel, self.tree(channel.params["sandbox"]))
 
     # Images and disk.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from cloche.aio.console import Console
+from cloche.aio.files import Files
 from cloche.aio.hub import Hub
 from cloche.aio.pending import Pending
 from cloche.aio.policy import Policy
 from cloche.aio.process import Output, Process
 from cloche.aio.sandbox import Sandbox
 
-__all__ = ["Console", "Hub", "Output", "Pending", "Policy", "Process", "Sandbox"]
+__all__ = ["Console", "Files", "Hub", "Output", "Pending", "Policy", "Process", "Sandbox"]
