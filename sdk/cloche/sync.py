@@ -124,8 +124,6 @@ class Console(_Twin[aio.Console]):
     __iter__ = iterating(aio.Console.__aiter__)
 
 
-class Sandbox(_Leaseholder[aio.Sandbox]):
-    __doc__ = aio.Sandbox.__doc__
 class Files(_Twin[aio.Files]):
     __doc__ = aio.Files.__doc__
 
@@ -146,39 +144,8 @@ class Files(_Twin[aio.Files]):
     download = blocking(aio.Files.download)
 
 
-class CallbackHandler(_Twin[aio.CallbackHandler]):
-    __doc__ = aio.CallbackHandler.__doc__
-
-    def __init__(self, portal: Portal, twin: aio.CallbackHandler) -> None:
-        super().__init__(portal, twin)
-        self.methods: Sequence[str] = twin.methods
-
-    def __call__(self, call: CallbackCall) -> Any:
-        return self._twin(call)
-
-    @told_by(aio.CallbackHandler.ready)
-    def ready(self) -> Self:
-        self._portal.call(self._twin.ready)
-        return self
-
-    wait = blocking(aio.CallbackHandler.wait)
-    close = blocking(aio.CallbackHandler.close)
-
-
-def _decorating(
-    portal: Portal, decorate: Callable[[Function], aio.CallbackHandler]
-) -> Callable[[Function], CallbackHandler]:
-    """The blocking form of a decorator: it returns once the hub asks the function, or raises why it does not."""
-
-    def decorate_and_wait(function: Function) -> CallbackHandler:
-        async def begin() -> aio.CallbackHandler:
-            return await decorate(function).ready()
-
-        return CallbackHandler(portal, portal.call(begin))
-
-    return decorate_and_wait
-
-
+class Sandbox(_Leaseholder[aio.Sandbox]):
+    __doc__ = aio.Sandbox.__doc__
 
     @property
     def id(self) -> str:
@@ -195,13 +162,13 @@ def _decorating(
         """What the hub last said of it; `refresh` asks again."""
         return self._twin.info
 
-    create = staticmethod(opening(aio.Sandbox.create, lambda portal, twin: Sandbox._leased(portal, twin)))
-    refresh = blocking(aio.Sandbox.refresh)
     @property
     def files(self) -> Files:
         """Its files."""
         return Files(self._portal, self._twin.files)
 
+    create = staticmethod(opening(aio.Sandbox.create, lambda portal, twin: Sandbox._leased(portal, twin)))
+    refresh = blocking(aio.Sandbox.refresh)
     run = blocking(aio.Sandbox.run)
     exec = blocking(aio.Sandbox.exec, Process)
     console = blocking(aio.Sandbox.console, Console)
