@@ -193,6 +193,7 @@ def _assemble(
         image_service=image_service,
         callback_handlers=handlers,
         approvals=approvals,
+        changes=approvals.changes,
         store=store,
         policies=policies,
         images=images,

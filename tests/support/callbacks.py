@@ -21,7 +21,7 @@ from cloche_wire.frames import Fields
 from tests.support.hub import Client, RunningHub, until, within
 
 ALLOW = '[[rule]]\nname = "everything"\nmethods = ["*"]\nverdict = "allow"\n'
-ASK = '[[rule]]\nname = "by hand"\nmethods = ["*"]\nverdict = "ask"\ndeadline = "5m"\n'
+ASK = '[[rule]]\nname = "by hand"\nmethods = ["*"]\nverdict = "ask"\nreason = "money leaves by hand"\n'
 DENY = '[[rule]]\nname = "nothing"\nmethods = ["*"]\nverdict = "deny"\nreason = "not from here"\n'
 
 Answer = Callable[[Channel], Awaitable[object]]

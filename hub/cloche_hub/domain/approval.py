@@ -110,7 +110,7 @@ class Approval:
     decided_by: str | None = None
     """The token's id, or `hub`."""
     reason: str | None = None
-    """Why it was decided so, or came to nothing."""
+    """While it is pending, the policy's words on why it is; then why it was decided so, or came to nothing."""
     approved_params: str | None = None
     """Canonical JSON; there exactly where a human edited the parameters."""
 

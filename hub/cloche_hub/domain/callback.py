@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from cloche_hub.domain.audit import Json
-from cloche_hub.domain.callback_json import JsonValue, canonical_json, parse_params
+from cloche_hub.domain.callback_json import JsonValue, parse_canonical
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.references import check_reference
 from cloche_hub.errors import BadRequest
@@ -89,12 +89,12 @@ def parse_callback(params: object) -> CallbackRequest:
     data = fields.values.get("params")
     if not isinstance(data, bytes):
         raise BadRequest("params must be JSON text as bytes")
-    value = parse_params(data)
+    value, text = parse_canonical(data, what="params")
     return CallbackRequest(
         callback=callback,
         method=method,
         params=value,
-        text=canonical_json(value, what="params"),
+        text=text,
         timeout_s=fields.seconds("timeout_s", most=MAX_TIMEOUT_S),
         wait=fields.flag("wait", default=True),
         caller=_parse_caller(fields.values.get("caller")),

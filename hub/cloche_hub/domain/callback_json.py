@@ -40,7 +40,12 @@ def parse_result(data: bytes) -> JsonValue:
 
 
 def parse_json(data: bytes, *, what: str) -> JsonValue:
-    """A value from its JSON text.
+    """A value from its JSON text; see `parse_canonical`."""
+    return parse_canonical(data, what=what)[0]
+
+
+def parse_canonical(data: bytes, *, what: str) -> tuple[JsonValue, str]:
+    """A value from its JSON text, and its canonical text.
 
     Args:
         data: the text in UTF-8, any spelling.
@@ -68,8 +73,7 @@ def parse_json(data: bytes, *, what: str) -> JsonValue:
     if _is_deeper(value, MAX_DEPTH):
         raise _too_deep(what)
     # Numbers may grow by being spelt out.
-    canonical_json(value, what=what)
-    return value
+    return value, canonical_json(value, what=what)
 
 
 def canonical_json(value: JsonValue, *, what: str = "the value") -> str:

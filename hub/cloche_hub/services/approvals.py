@@ -75,7 +75,7 @@ class Approvals:
         on_waiting: Callable[[Approval], object] = lambda _approval: None,
     ) -> None:
         self._store, self._records = store, records
-        self._clock, self._changes, self._on_waiting = clock, changes, on_waiting
+        self._clock, self.changes, self._on_waiting = clock, changes, on_waiting
         self._waits: dict[str, _Wait] = {}
         self._decisions = asyncio.TaskGroup()
 
@@ -244,7 +244,7 @@ class Approvals:
             _log.info("approvals_abandoned", approvals=given_up)
 
     def _publish(self, approval: Approval) -> None:
-        self._changes.publish(TOPIC, approval.id, approval)
+        self.changes.publish(TOPIC, approval.id, approval)
 
 
 def _adding(approval: Approval, after: Change) -> Change:

@@ -1,4 +1,4 @@
-"""Links that leave time for each other: nobody's flood of small frames holds up everybody else.
+"""Links and calls that leave time for each other: nobody's flood holds up everybody else.
 
 The hub serves all links in one loop, and a message costs by its frames, not by its bytes: credit bounds a flood of
 data, but nothing bounds one of pings. So after a message that was dear its link rests for a multiple of what it cost.
@@ -8,8 +8,10 @@ What does useful work is not dear: a stream's frames are large.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import AsyncIterator, Callable
 
 from cloche_wire.aio import Transport
 
@@ -49,3 +51,30 @@ class FairTransport:
     async def close(self) -> None:
         """See `Transport`."""
         await self._transport.close()
+
+
+class FairTurns:
+    """Turns at work that is done outside of a link's reader and may be dear: one at a time for each who asks for it.
+
+    Args:
+        cpu_s: as of `FairTransport`.
+    """
+
+    def __init__(self, *, cpu_s: Callable[[], float] = time.thread_time) -> None:
+        self._cpu_s = cpu_s
+        self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+
+    @contextlib.asynccontextmanager
+    async def turn(self, who: str) -> AsyncIterator[None]:
+        """A turn of somebody's. What is done inside waits for nothing; if it was dear, leaving it rests."""
+        lock = self._locks.get(who)
+        if lock is None:
+            lock = self._locks[who] = asyncio.Lock()
+        async with lock:
+            began_s = self._cpu_s()
+            try:
+                yield
+            finally:
+                cost_s = self._cpu_s() - began_s
+                if cost_s > DEAR_S:
+                    await asyncio.sleep(cost_s * REST)

@@ -25,7 +25,7 @@ from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.identity import ENTROPY_SIZE, identity_of
 from cloche_hub.domain.names import friendly_name
 from cloche_hub.domain.requests import CreateRequest
-from cloche_hub.domain.sandbox import Move, Sandbox, State, move
+from cloche_hub.domain.sandbox import Move, Sandbox, State, move, require_running
 from cloche_hub.errors import (
     BuildFailed,
     Cancelled,
@@ -191,8 +191,8 @@ class Lives:
     async def _keep(self, held: Held, machine: Machine, image: Image, actor: str) -> None:
         async def serve(channel: Channel) -> None:
             # A program may call out as soon as the guest has become itself; that it runs is recorded first.
-            await asyncio.shield(held.started)
-            await self._serve_guest(held.sandbox, channel)
+            await asyncio.wait({held.started})
+            await self._serve_guest(require_running(held.sandbox), channel)
 
         async with self._connect_guest(machine, serve) as guest:
             try:

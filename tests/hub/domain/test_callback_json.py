@@ -16,6 +16,7 @@ from cloche_hub.domain.callback_json import (
     MIN_WHOLE,
     JsonValue,
     canonical_json,
+    parse_canonical,
     parse_json,
     parse_params,
     parse_result,
@@ -37,6 +38,10 @@ values: st.SearchStrategy[JsonValue] = st.recursive(
 def test_every_spelling_of_a_value_has_one_canonical_text(value: JsonValue, indent: int | None) -> None:
     read = parse_params(json.dumps(value, indent=indent).encode())
     assert read == value
+    assert parse_canonical(json.dumps(value, indent=indent).encode(), what="it") == (
+        read,
+        canonical_json(read),
+    )
     text = canonical_json(read)
     assert canonical_json(parse_result(text.encode())) == text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,11 @@ from cloche_hub.errors import (
     TooLarge,
     Unauthenticated,
     Unsupported,
+    WrongState,
 )
 from cloche_wire.aio import Channel
 from tests.support.callbacks import ALLOW, ASK, answering, never, pending, result_of, write_policy
-from tests.support.hub import running_hub, within
+from tests.support.hub import running_hub, until, within
 
 
 @pytest.fixture
@@ -145,3 +147,39 @@ async def test_one_call_id_has_one_approval(home: Path) -> None:
             await within(agent.callback("pay", callback="cb_same").result())
         assert raised.value.code == "conflict"
         assert len(await pending(shop.client)) == 1
+
+
+async def test_a_guest_that_has_much_parsed_waits_for_itself_and_holds_up_nobody(home: Path) -> None:
+    write_policy(home, ALLOW)
+    async with running_hub(home) as hub, answering(hub, "*") as shop:
+        await shop.client.create(name="greedy")
+        greedy = hub.machine.agent
+        await shop.client.create(name="modest")
+        flood = [greedy.callback("flood", [1] * 43_000) for _ in range(100)]
+        await until(lambda: any(call["method"] == "flood" for call in shop.calls))
+        for number in range(5):
+            assert await result_of(hub.machine.agent.callback("pay", number)) == number
+        assert sum(call["method"] == "flood" for call in shop.calls) < 50
+        for call in flood:
+            call.reset(Cancelled("enough"))
+
+
+async def test_a_sandbox_that_is_on_its_way_out_asks_nothing_more(home: Path) -> None:
+    write_policy(home, ALLOW)
+    async with running_hub(home) as hub, answering(hub, "*") as shop:
+        await shop.client.create(name="a")
+        agent, asked = hub.machine.agent, asyncio.Event()
+
+        async def power_off(_channel: Channel) -> None:
+            await asked.wait()
+            raise Unsupported("it has no button")
+
+        agent.overrides["poweroff"] = power_off
+        removing = shop.client.open("sandbox.remove", sandbox="a")
+        while (await shop.client.call("sandbox.show", sandbox="a"))["state"] != "removing":
+            pass
+        with pytest.raises(WrongState, match="is removing"):
+            await within(agent.callback("pay").result())
+        asked.set()
+        await within(removing.result())
+        assert shop.calls == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cloche_hub.services.fair import DEAR_S, REST, FairTransport
+from cloche_hub.services.fair import DEAR_S, REST, FairTransport, FairTurns
 from cloche_wire.aio import MemoryTransport
 from cloche_wire.errors import LinkLost
 from cloche_wire.frames import Ping, encode
@@ -113,3 +113,50 @@ async def test_a_client_that_floods_the_hub_leaves_others_their_time(tmp_path: P
             assert sent < 50
             flooding.cancel()
         socket.transport.abort()
+
+
+class Work:
+    """Turns at work that costs what a test says."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.turns = FairTurns(cpu_s=lambda: self.cpu_s)
+        self.cpu_s = 0.0
+        self.log: list[object] = []
+        self._sleep = asyncio.sleep
+        monkeypatch.setattr("cloche_hub.services.fair.asyncio.sleep", self._rest)
+
+    async def _rest(self, seconds: float) -> None:
+        self.log.append(round(seconds, 6))
+        await self._sleep(0)
+        self.log.append("rested")
+
+    async def work(self, who: str, cost_s: float) -> None:
+        async with self.turns.turn(who):
+            self.cpu_s += cost_s
+            self.log.append(who)
+
+
+async def test_after_dear_work_its_owner_rests_and_whoever_else_asks_does_not_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work = Work(monkeypatch)
+    async with asyncio.TaskGroup() as tasks:
+        for who in ("greedy", "greedy", "modest"):
+            tasks.create_task(work.work(who, 0.1))
+    dear = round(0.1 * REST, 6)
+    assert work.log == ["greedy", dear, "modest", dear, "rested", "rested", "greedy", dear, "rested"]
+
+
+async def test_cheap_work_needs_no_rest_and_work_that_fails_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work(monkeypatch)
+    await work.work("a", DEAR_S / 2)
+
+    async def fail() -> None:
+        async with work.turns.turn("a"):
+            work.cpu_s += 1.0
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        await fail()
+    assert work.log == ["a", 1.0 * REST, "rested"]
+    assert not work.turns._locks

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cloche_hub.domain.approval import Approval, ApprovalState
-from cloche_hub.domain.callback_json import canonical_json, parse_params
+from cloche_hub.domain.callback_json import parse_canonical
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.references import check_reference
 from cloche_hub.domain.tokens import Token, visible_owner
@@ -48,7 +48,7 @@ async def approve(services: Services, token: Token, channel: Channel) -> None:
     """`approval.approve`: as it was asked, or with other parameters."""
     fields = Fields.of(channel.params, ("approval", "params"))
     text = fields.optional_text("params")
-    params = None if text is None else canonical_json(parse_params(text.encode()), what="params")
+    params = None if text is None else parse_canonical(text.encode(), what="params")[1]
     approval = await _find(services, token, channel, fields)
     decided = await services.approvals.approve(approval.id, params=params, by=token.id)
     channel.close(approval_message(decided))

@@ -18,6 +18,7 @@ from cloche_hub.ports import AuditLog, Hypervisor, Images, OnProgress, Progress,
 from cloche_hub.server.messages import progress_message
 from cloche_hub.services.approvals import Approvals
 from cloche_hub.services.callback_handlers import CallbackHandlers
+from cloche_hub.services.changes import Changes
 from cloche_hub.services.consoles import Consoles
 from cloche_hub.services.execs import Execs
 from cloche_hub.services.files import Files
@@ -46,6 +47,8 @@ class Services:
     files: Files
     callback_handlers: CallbackHandlers
     approvals: Approvals
+    changes: Changes
+    """Where whoever follows learns what has changed."""
     store: Store
     image_service: ImageService
     policies: Policies

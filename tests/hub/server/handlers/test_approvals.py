@@ -42,6 +42,7 @@ async def test_what_waits_is_listed_and_shown_with_everything_an_operator_needs(
                 "state": "pending",
                 "on_deadline": "deny",
                 "decided_by": None,
+                "reason": "money leaves by hand",
             }.items()
         )
         for reference in (listed["id"], listed["id"][:8]):
