@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloche_hub.errors import SenselessAnswer
-from cloche_hub.services.exec_result import ExecResult, parse_exec_result, parse_exec_start
+from cloche_hub.services.exec_result import (
+    Ending,
+    ExecResult,
+    parse_console_start,
+    parse_ending,
+    parse_exec_result,
+    parse_exec_start,
+)
 
 EXIT = {"exit_code": 3, "timed_out": False, "duration_s": 0.25}
 anything = st.one_of(
@@ -37,6 +44,25 @@ def test_fields_that_nobody_knows_are_no_error_and_are_not_passed_on() -> None:
     assert parse_exec_result({**EXIT, "cpu_s": 0.1, "stdout": "x" * 9999}).fields() == EXIT
     killed = {"signal": "KILL", "timed_out": True, "duration_s": 2.0}
     assert parse_exec_result({**killed, "exit_code": None}).fields() == killed
+
+
+def test_the_end_of_a_console_has_no_deadline() -> None:
+    ended = parse_ending({"exit_code": 3, "duration_s": 0.25, "timed_out": "never"})
+    assert ended == Ending(3, None, 0.25)
+    assert ended.fields() == {"exit_code": 3, "duration_s": 0.25}
+    assert ended.audit_detail() == {"exit_code": 3, "duration_ms": 250}
+    assert parse_ending({"signal": "HUP", "duration_s": 1}).fields() == {"signal": "HUP", "duration_s": 1.0}
+    with pytest.raises(SenselessAnswer, match="duration_s"):
+        parse_ending({"exit_code": 3})
+
+
+def test_a_consoles_start_is_told_as_the_hub_calls_it() -> None:
+    assert parse_console_start({"console": "con_1", "pid": 4, "motd": 1}, console_id="con_1") == {
+        "console": "con_1",
+        "pid": 4,
+    }
+    with pytest.raises(SenselessAnswer, match="console"):
+        parse_console_start({"console": "con_2", "pid": 4}, console_id="con_1")
 
 
 @pytest.mark.parametrize(
