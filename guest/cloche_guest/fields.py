@@ -16,6 +16,7 @@ Params = Mapping[str, Any]
 
 _SHOWN = 60
 _LARGEST_ID = (1 << 32) - 2
+_MOST_DIGITS = 20
 
 
 def check_known(params: Params, known: Collection[str]) -> None:
@@ -106,9 +107,17 @@ def user(params: Params) -> str | None:
     if asked is None:
         return None
     name = check_text("user", asked)
-    if not name or (name.isdecimal() and int(name) > _LARGEST_ID):
+    if not name or ((number := decimal(name)) is not None and number > _LARGEST_ID):
         raise BadRequest(f"user must be a user's name or number, not {shown(asked)}")
     return name
+
+
+def decimal(word: str) -> int | None:
+    """The number that a text is, or None where it is none; a large one where it has more digits than any of ours."""
+    if not word.isdecimal():
+        return None
+    # The length first: Python refuses to read thousands of digits.
+    return int(word) if len(word) <= _MOST_DIGITS else 1 << 64
 
 
 def shown(value: object) -> str:

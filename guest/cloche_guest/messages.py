@@ -14,6 +14,7 @@ from cloche_guest.fields import (
     absolute_path,
     arguments,
     check_known,
+    decimal,
     environment,
     flag,
     shown,
@@ -200,7 +201,7 @@ def parse_signal(message: Any) -> int:
     asked = message.get("signal")
     number: object = asked
     if isinstance(asked, str):
-        number = int(asked) if asked.isdecimal() else SIGNAL_NUMBERS.get(asked.removeprefix("SIG"))
+        number = decimal(asked) or SIGNAL_NUMBERS.get(asked.removeprefix("SIG"))
     if type(number) is not int or not 1 <= number <= _LAST_SIGNAL:
         raise BadRequest(
             f"signal must be a name such as TERM or a number from 1 to {_LAST_SIGNAL}, not {shown(asked)}"

@@ -49,7 +49,7 @@ def test_a_user_is_a_name_or_a_number() -> None:
     assert [fields.user({"user": value}) for value in ("root", 0, "0", None)] == ["root", "0", "0", None]
 
 
-@pytest.mark.parametrize("value", ["", (1 << 32) - 1, True, "a\0b"])
+@pytest.mark.parametrize("value", ["", (1 << 32) - 1, "9" * 5000, True, "a\0b"])
 def test_what_is_no_user_is_refused(value: object) -> None:
     with pytest.raises(BadRequest, match="user"):
         fields.user({"user": value})
@@ -64,3 +64,11 @@ def test_what_is_no_environment_is_refused(env: Any) -> None:
 @pytest.mark.parametrize("check", [fields.shown, lambda value: fields.shown([value])])
 def test_a_long_value_is_cut_in_a_message(check: Callable[[str], str]) -> None:
     assert len(check("x" * 1000)) == 61
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [("0", 0), ("064", 64), ("", None), ("+1", None), ("TERM", None), ("9" * 5000, 1 << 64)],
+)
+def test_a_text_of_digits_is_a_number_however_many_there_are(word: str, number: int | None) -> None:
+    assert fields.decimal(word) == number
