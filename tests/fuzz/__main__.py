@@ -1,7 +1,7 @@
-"""Searches for inputs that break a promise of the protocol core.
+"""Searches for inputs that break a promise of the protocol or of a border behind it.
 
-    python -m tests.fuzz --cases 100000        new cases every time
-    python -m tests.fuzz --case connection:42  one case again
+    python -m tests.fuzz --inputs 1000000         new ones every time
+    python -m tests.fuzz --case "hub to guest:42" one case again
 
 Prints each failure with the number that makes it again; exits 1 if there was one.
 """
@@ -13,38 +13,46 @@ import random
 import sys
 import traceback
 
-from tests.fuzz.cases import CASES
+from tests.fuzz.cases import CASES, Heard
 
 
-def run(name: str, *, first: int, count: int) -> str | None:
-    """Runs `count` cases of a kind; returns the story of the first failure, or None."""
+def run(name: str, *, first: int, inputs: int) -> tuple[Heard, str | None]:
+    """Runs cases of a kind until so many inputs have been fed.
+
+    Returns:
+        What became of them, and the story of the first failure, or None.
+    """
     case = CASES[name]
-    for seed in range(first, first + count):
+    heard, seed = Heard(), first
+    while heard.total() < inputs:
         try:
-            case(seed)
+            heard.update(case(seed))
         except Exception:
             # The edge of a case: whatever it raised is the finding.
-            return f"{name}:{seed}\n{traceback.format_exc()}"
-    return None
+            return heard, f"{name}:{seed}\n{traceback.format_exc()}"
+        seed += 1
+    return heard, None
 
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Fuzz the protocol core.")
-    parser.add_argument("--cases", type=int, default=20_000, help="cases of each kind")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzz", description="Fuzz the protocol and its borders."
+    )
+    parser.add_argument("--inputs", type=int, default=20_000, help="hostile inputs of each kind")
     parser.add_argument("--case", metavar="KIND:NUMBER", help="only this one")
     arguments = parser.parse_args()
     if arguments.case:
-        name, _, number = arguments.case.partition(":")
+        name, _, number = arguments.case.rpartition(":")
         jobs = [(name, int(number), 1)]
     else:
         # Cases are numbers: begin where nobody has been.
-        jobs = [(name, random.SystemRandom().randrange(1 << 48), arguments.cases) for name in CASES]
+        jobs = [(name, random.SystemRandom().randrange(1 << 48), arguments.inputs) for name in CASES]
     failed = False
-    for name, first, count in jobs:
-        story = run(name, first=first, count=count)
+    for name, first, inputs in jobs:
+        heard, story = run(name, first=first, inputs=inputs)
         failed = failed or story is not None
-        print(story or f"{name}: {count} cases from {first} on hold")
+        print(story or f"{name}: {heard.total()} inputs from {first} on hold: {dict(heard)}")
     return 1 if failed else 0
 
 

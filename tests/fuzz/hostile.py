@@ -1,6 +1,6 @@
 """What a hostile peer says: honest messages recorded from real conversations, and everything done to them.
 
-Three depths of malice: bytes that are changed anywhere; frames whose fields, order and number are changed; and frames
+Three depths of malice: bytes that are changed, cut or spliced anywhere, and lengths that lie; frames whose fields, order and number are changed; and frames
 made on purpose for the state in which the victim is.
 """
 
@@ -85,6 +85,25 @@ def change_bytes(rng: random.Random, message: bytes) -> bytes:
             case _:
                 del data[at:]
     return bytes(data)
+
+
+def splice(rng: random.Random, tape: list[bytes]) -> bytes:
+    """The beginning of one honest message and the end of another."""
+    before, after = rng.choice(tape), rng.choice(tape)
+    return before[: rng.randint(0, len(before))] + after[rng.randint(0, len(after)) :]
+
+
+def lie(rng: random.Random, message: bytes) -> bytes:
+    """The message with a header that promises another length, or another type, than what follows."""
+    headers = [at for at, byte in enumerate(message) if 0x80 <= byte < 0xC0 or 0xC4 <= byte < 0xE0]
+    if not headers:
+        return message
+    at = rng.choice(headers)
+    longer = bytes([rng.choice([0xC6, 0xC9, 0xDB, 0xDD, 0xDF])]) + rng.choice(
+        [bytes(4), b"\xff" * 4, b"\0\0\1\0"]
+    )
+    shifted = bytes([(message[at] + rng.choice([-2, -1, 1, 2, 15])) % 256])
+    return message[:at] + rng.choice([shifted, shifted, longer]) + message[at + 1 :]
 
 
 def change_frames(rng: random.Random, message: bytes) -> bytes:
@@ -216,6 +235,8 @@ WAYS: list[tuple[int, Speak]] = [
     (2, lambda rng, _, tape: change_frames(rng, rng.choice(tape))),
     (2, lambda rng, _, tape: change_bytes(rng, rng.choice(tape))),
     (1, _recorded),
+    (1, lambda rng, _, tape: splice(rng, tape)),
+    (1, lambda rng, _, tape: lie(rng, rng.choice(tape))),
     (1, lambda rng, victim, _: aimed_hello(rng, victim)),
     (1, lambda rng, victim, _: change_frames(rng, aimed_hello(rng, victim))),
     (1, lambda rng, victim, _: change_frames(rng, aimed_frame(rng, victim))),
@@ -230,3 +251,20 @@ def speak(rng: random.Random, victim: Connection, tape: list[bytes]) -> bytes:
     """One link message of a hostile peer."""
     (way,) = rng.choices([way for _, way in WAYS], [weight for weight, _ in WAYS])
     return way(rng, victim, tape)
+
+
+def speak_unseen(rng: random.Random, tape: list[bytes]) -> bytes:
+    """The same of a peer that does not see the victim's state."""
+    return rng.choice(_BLIND)(rng, tape)
+
+
+_BLIND: list[Callable[[random.Random, list[bytes]], bytes]] = [
+    lambda rng, tape: change_frames(rng, rng.choice(tape)),
+    lambda rng, tape: change_bytes(rng, rng.choice(tape)),
+    lambda rng, tape: lie(rng, rng.choice(tape)),
+    splice,
+    lambda rng, tape: rng.choice(tape),
+    lambda rng, _: bomb(rng),
+    lambda rng, _: rng.randbytes(rng.randint(0, 40)),
+    lambda rng, _: bytes(msgpack.packb(junk(rng))),
+]
