@@ -16,6 +16,7 @@ import pytest
 
 from cloche.cli.main import run_command
 from cloche_hub.ports import Image
+from tests.e2e.guarded import POLICY
 
 _READY_S = 60
 _STOP_S = 60
@@ -37,18 +38,29 @@ class Ran:
 
 
 class RealHub:
-    """A hub's process and what reaches it."""
+    """A hub's process and what reaches it.
 
-    def __init__(self, home: Path) -> None:
+    Args:
+        home: its folder.
+        variables: its environment, on top of this process's.
+    """
+
+    def __init__(self, home: Path, **variables: str) -> None:
         self.home = home
         # A client that is gone for good is noticed soon, one whose link was cut has time enough.
-        self.env = {**os.environ, "CLOCHE_HOME": str(home), "CLOCHE_RESUME_GRACE_S": "4"}
+        bounds = {"CLOCHE_RESUME_GRACE_S": "4"}
+        self.env = {**os.environ, "CLOCHE_HOME": str(home), **bounds, **variables}
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
     def socket(self) -> Path:
         """Where it listens."""
         return self.home / "run/hub.sock"
+
+    @property
+    def address(self) -> str:
+        """The same, as clients are told it."""
+        return f"unix://{self.socket}"
 
     @property
     def token(self) -> str:
@@ -141,6 +153,20 @@ def box(real_hub: RealHub) -> Iterator[str]:
 def own_hub(python_is_built: Image, tmp_path: Path) -> Iterator[RealHub]:
     """A hub for one test, which may do anything to it; not started yet."""
     hub = RealHub(tmp_path)
+    try:
+        yield hub
+    finally:
+        hub.stop()
+
+
+@pytest.fixture(scope="module")
+def guarded_hub(python_is_built: Image, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealHub]:
+    """A hub with the policy `guarded.POLICY` that learns soon when a guest is silent; its tests spoil sandboxes."""
+    home = tmp_path_factory.mktemp("guarded")
+    (home / "policy.toml").write_text(POLICY)
+    # Machines are waited for as long as elsewhere before they run: only silence is learnt sooner.
+    hub = RealHub(home, CLOCHE_SILENT_AFTER_S="2", CLOCHE_HEARTBEAT_INTERVAL_S="0.5")
+    hub.start()
     try:
         yield hub
     finally:
