@@ -107,6 +107,30 @@ def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
         hub.stop()
 
 
+@pytest.mark.machine
+def test_a_token_is_good_until_it_is_revoked(tmp_path: Path) -> None:
+    (program,) = (snippet for snippet in _snippets("python") if "hub.tokens" in snippet)
+    (session,) = (snippet for snippet in _snippets("console") if "token create" in snippet)
+    hub = RealHub(tmp_path)
+    hub.start()
+    try:
+        words = session.removeprefix("$ export CLOCHE_TOKEN=$(").rstrip(")\n").split()
+        made = hub.cloche(*words[1:])
+        assert hub.cloche("hub", "status", env={"CLOCHE_TOKEN": made.text.strip()}).status == 0
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program],
+            env=hub.env,
+            capture_output=True,
+            text=True,
+            timeout=80,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        first, second = done.stdout.splitlines()
+        assert (first, "was revoked" in second) == ("owner []", True)
+    finally:
+        hub.stop()
+
+
 def test_what_make_is_asked_for_is_there() -> None:
     (plain,) = _snippets("")
     assert [

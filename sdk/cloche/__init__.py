@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from cloche.policy_messages import PolicyChecked, PolicyInfo
     from cloche.sync import Console, Files, Hub, Output, Process, Sandbox
+    from cloche.token_messages import TokenInfo
     from cloche.transfer import Copied
 
 __version__ = VERSION
@@ -59,6 +60,7 @@ __all__ = [
     "Progress",
     "Sandbox",
     "SandboxInfo",
+    "TokenInfo",
     "Verified",
     "__version__",
     "aio",
@@ -75,6 +77,7 @@ _HOMES = {
     "cloche.policy_messages": ("PolicyChecked", "PolicyInfo"),
     "cloche.sync": ("Console", "Files", "Hub", "Output", "Process", "Sandbox"),
     "cloche.transfer": ("Copied",),
+    "cloche.token_messages": ("TokenInfo",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -198,6 +198,14 @@ class Policy(_Twin[aio.Policy]):
     reload = blocking(aio.Policy.reload)
 
 
+class Tokens(_Twin[aio.Tokens]):
+    __doc__ = aio.Tokens.__doc__
+
+    create = blocking(aio.Tokens.create)
+    list = blocking(aio.Tokens.list)
+    revoke = blocking(aio.Tokens.revoke)
+
+
 class Hub(_Leaseholder[aio.Hub]):
     __doc__ = aio.Hub.__doc__
 
@@ -205,6 +213,11 @@ class Hub(_Leaseholder[aio.Hub]):
     def address(self) -> str:
         """Where the hub listens."""
         return self._twin.address
+
+    @property
+    def tokens(self) -> Tokens:
+        """Who may use the hub."""
+        return Tokens(self._portal, self._twin.tokens)
 
     connect = staticmethod(opening(aio.Hub.connect, lambda portal, twin: Hub._leased(portal, twin)))
     status = blocking(aio.Hub.status)

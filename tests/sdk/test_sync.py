@@ -23,7 +23,7 @@ from tests.support.scripted_hub import answer
 
 _PAIRS = [
     (getattr(aio, name), getattr(sync, name))
-    for name in ("Hub", "Policy", "Sandbox", "Process", "Output", "Files")
+    for name in ("Hub", "Policy", "Sandbox", "Tokens", "Process", "Output", "Files")
 ]
 
 _BLOCKING_NAMES = {

@@ -9,5 +9,6 @@ from cloche.aio.pending import Pending
 from cloche.aio.policy import Policy
 from cloche.aio.process import Output, Process
 from cloche.aio.sandbox import Sandbox
+from cloche.aio.tokens import Tokens
 
-__all__ = ["Console", "Files", "Hub", "Output", "Pending", "Policy", "Process", "Sandbox"]
+__all__ = ["Console", "Files", "Hub", "Output", "Pending", "Policy", "Process", "Sandbox", "Tokens"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from cloche.aio.pending import Pending
 from cloche.aio.policy import Policy
 from cloche.aio.sandbox import Sandbox
+from cloche.aio.tokens import Tokens
 from cloche.answers import Answer
 from cloche.config import find_address, find_token, reconnect_seconds
 from cloche.errors import Cancelled, HubNotRunning, LinkLost, ShuttingDown
@@ -235,6 +236,13 @@ class Hub:
     def policy(self) -> Policy:
         """What may leave sandboxes."""
         return Policy(self._link)
+
+    # Tokens.
+
+    @property
+    def tokens(self) -> Tokens:
+        """Who may use the hub."""
+        return Tokens(self._link)
 
     # Audit.
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _MOMENT_S = 1.0
 _FLAVORS = (("small", "1 CPU, 512 MiB"), ("medium", "2 CPUs, 2 GiB"), ("large", "4 CPUs, 4 GiB"))
+_SCOPES = (("owner", "its owner's sandboxes"), ("operator", "everybody's sandboxes"), ("admin", "everything"))
 _RECIPES = (("python", "Python with pip"), ("minimal", "what the agent needs, and no more"))
 
 Offer = list[tuple[str, str]]
@@ -21,6 +22,11 @@ Offer = list[tuple[str, str]]
 def complete_flavors(incomplete: str) -> Offer:
     """Sizes of machines."""
     return _beginning(incomplete, _FLAVORS)
+
+
+def complete_scopes(incomplete: str) -> Offer:
+    """How far a token reaches."""
+    return _beginning(incomplete, _SCOPES)
 
 
 def complete_recipes(incomplete: str) -> Offer:

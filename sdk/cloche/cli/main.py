@@ -13,7 +13,20 @@ from typing import Annotated
 
 import typer
 
-from cloche.cli import audit, completion, disk, doctor, execute, hub, image, policy, run, sandboxes, shell
+from cloche.cli import (
+    audit,
+    completion,
+    disk,
+    doctor,
+    execute,
+    hub,
+    image,
+    policy,
+    run,
+    sandboxes,
+    shell,
+    token,
+)
 from cloche.cli.failures import BY_SIGNAL, FAILED, SIGPIPE, PipeClosed, status_for, told, unwritable
 from cloche.cli.options import in_options
 from cloche.cli.output import clean, show
@@ -51,7 +64,20 @@ def build_app(*, completes: bool = False) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     whole.callback()(_root)
-    for module in (run, sandboxes, execute, shell, image, hub, disk, policy, audit, doctor, completion):
+    for module in (
+        run,
+        sandboxes,
+        execute,
+        shell,
+        image,
+        hub,
+        disk,
+        policy,
+        token,
+        audit,
+        doctor,
+        completion,
+    ):
         module.add_to(whole)
     return whole
 

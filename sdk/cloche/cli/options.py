@@ -21,6 +21,8 @@ _SAID = {
     "env": "--env",
     "labels": "--label",
     "lease_s": "--lease",
+    "owner": "--owner",
+    "scope": "--scope",
     "timeout_s": "--timeout",
     "user": "--user",
 }

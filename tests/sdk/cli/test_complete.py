@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from cloche.cli.complete import complete_flavors, complete_recipes, complete_sandboxes
+from cloche.cli.complete import complete_flavors, complete_recipes, complete_sandboxes, complete_scopes
 from tests.sdk.cli.conftest import Cloche
 from tests.support.local_hub import LocalHub
 from tests.support.scripted_hub import refuse
@@ -33,6 +33,10 @@ async def test_recipes_are_those_built_and_those_that_come_with_cloche(cloche: C
     await cloche("image", "build", "minimal")
     assert [name for name, _ in await asyncio.to_thread(complete_recipes, "")] == ["minimal", "python"]
     assert [name for name, _ in await asyncio.to_thread(complete_recipes, "p")] == ["python"]
+
+
+def test_scopes_are_offered_with_their_reach() -> None:
+    assert complete_scopes("o") == [("owner", "its owner's sandboxes"), ("operator", "everybody's sandboxes")]
 
 
 def test_without_a_hub_there_is_nothing_to_offer_and_none_is_started(home: Path) -> None:
