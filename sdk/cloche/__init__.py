@@ -18,6 +18,8 @@ from cloche.version import VERSION
 
 if TYPE_CHECKING:
     from cloche import aio, errors
+    from cloche.approval_messages import ApprovalInfo
+    from cloche.callback_messages import CallbackCall
     from cloche.errors import CodedError, CommandFailed, HubNotRunning
     from cloche.file_messages import FileEntry
     from cloche.messages import (
@@ -32,14 +34,18 @@ if TYPE_CHECKING:
         Verified,
     )
     from cloche.policy_messages import PolicyChecked, PolicyInfo
-    from cloche.sync import Console, Files, Hub, Output, Process, Sandbox
+    from cloche.sync import Approvals, CallbackHandler, Console, Files, Hub, Output, Process, Sandbox
     from cloche.token_messages import TokenInfo
     from cloche.transfer import Copied
 
 __version__ = VERSION
 
 __all__ = [
+    "ApprovalInfo",
+    "Approvals",
     "AuditEvent",
+    "CallbackCall",
+    "CallbackHandler",
     "CodedError",
     "CommandFailed",
     "Completed",
@@ -68,14 +74,18 @@ __all__ = [
 ]
 
 _HOMES = {
+    "cloche.approval_messages": ("ApprovalInfo",),
+    "cloche.callback_messages": ("CallbackCall",),
     "cloche.errors": ("CodedError", "CommandFailed", "HubNotRunning"),
-    "cloche.file_messages": ("FileEntry",),
     "cloche.messages": (
         "AuditEvent", "Completed", "DiskUsage", "ExitStatus", "HubStatus", "ImageInfo", "Progress", "SandboxInfo",
         "Verified",
     ),
+    "cloche.file_messages": ("FileEntry",),
     "cloche.policy_messages": ("PolicyChecked", "PolicyInfo"),
-    "cloche.sync": ("Console", "Files", "Hub", "Output", "Process", "Sandbox"),
+    "cloche.sync": (
+        "Approvals", "CallbackHandler", "Console", "Files", "Hub", "Output", "Process", "Sandbox",
+    ),
     "cloche.transfer": ("Copied",),
     "cloche.token_messages": ("TokenInfo",),
 }  # fmt: skip

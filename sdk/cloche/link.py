@@ -16,7 +16,7 @@ import contextlib
 import random
 import secrets
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -35,7 +35,7 @@ from cloche.errors import (
     Unsupported,
 )
 from cloche.version import VERSION
-from cloche_wire.aio import Channel, Heartbeat, Peer, Transport, WebSocketTransport
+from cloche_wire.aio import Channel, Handler, Heartbeat, Peer, Transport, WebSocketTransport
 from cloche_wire.connection import Connection
 from cloche_wire.errors import Undecodable, WireError
 from cloche_wire.limits import Limits
@@ -93,6 +93,8 @@ class Link:
         self._on_trouble = on_trouble or (lambda _line: None)
         self._limits = Limits()
         info = {} if token is None else {"token": token}
+        self.answerers: dict[str, Handler] = {}
+        """By its name, each registration's function that serves the callbacks which the hub makes to it."""
         self._peer = Peer(
             Connection(
                 leader=True,
@@ -101,6 +103,7 @@ class Link:
                 info=info,
                 limits=self._limits,
             ),
+            on_open=self._serve_hub,
             heartbeat=heartbeat,
         )
         self._transport: Transport | None = None
@@ -164,6 +167,30 @@ class Link:
         if self._ended is not None:
             raise self._ended
         return await self._peer.call(kind, params)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is closed or has been given up: `open` raises, and nothing comes of it any more."""
+        return self._ended is not None
+
+    @property
+    def hub_info(self) -> Mapping[str, Any]:
+        """What the hub said of itself in its last hello."""
+        return {} if self._peer.greeting is None else self._peer.greeting.info
+
+    def look_after(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs something beside the link. It must raise nothing, and end by itself once `open` raises."""
+        self._tasks.create_task(work)
+
+    async def _serve_hub(self, channel: Channel) -> None:
+        """Serves a channel that the hub has opened."""
+        if channel.kind != "callback":
+            raise Unsupported(f"this client ({VERSION}) answers callbacks and no {channel.kind[:60]!r}")
+        answerer = self.answerers.get(str(channel.params.get("registration")))
+        if answerer is None:
+            # It was on its way when the registration was taken back.
+            raise Cancelled("the program does not answer this any more")
+        await answerer(channel)
 
     # The life of the link.
 

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from cloche import aio
+from cloche.aio.callbacks import AT_ONCE, Function
 from cloche.aio.process import Stream
 from cloche.blocking import blocking, iterating, opening, told_by
+from cloche.callback_messages import CallbackCall
 from cloche.errors import CodedError
 from cloche.messages import SandboxInfo
 from cloche.portal import Portal
@@ -144,6 +146,39 @@ class Files(_Twin[aio.Files]):
     download = blocking(aio.Files.download)
 
 
+class CallbackHandler(_Twin[aio.CallbackHandler]):
+    __doc__ = aio.CallbackHandler.__doc__
+
+    def __init__(self, portal: Portal, twin: aio.CallbackHandler) -> None:
+        super().__init__(portal, twin)
+        self.methods: Sequence[str] = twin.methods
+
+    def __call__(self, call: CallbackCall) -> Any:
+        return self._twin(call)
+
+    @told_by(aio.CallbackHandler.ready)
+    def ready(self) -> Self:
+        self._portal.call(self._twin.ready)
+        return self
+
+    wait = blocking(aio.CallbackHandler.wait)
+    close = blocking(aio.CallbackHandler.close)
+
+
+def _decorating(
+    portal: Portal, decorate: Callable[[Function], aio.CallbackHandler]
+) -> Callable[[Function], CallbackHandler]:
+    """The blocking form of a decorator: it returns once the hub asks the function, or raises why it does not."""
+
+    def decorate_and_wait(function: Function) -> CallbackHandler:
+        async def begin() -> aio.CallbackHandler:
+            return await decorate(function).ready()
+
+        return CallbackHandler(portal, portal.call(begin))
+
+    return decorate_and_wait
+
+
 class Sandbox(_Leaseholder[aio.Sandbox]):
     __doc__ = aio.Sandbox.__doc__
 
@@ -172,6 +207,11 @@ class Sandbox(_Leaseholder[aio.Sandbox]):
     run = blocking(aio.Sandbox.run)
     exec = blocking(aio.Sandbox.exec, Process)
     console = blocking(aio.Sandbox.console, Console)
+
+    @told_by(aio.Sandbox.callback)
+    def callback(self, *methods: str, at_once: int = AT_ONCE) -> Callable[[Function], CallbackHandler]:
+        return _decorating(self._portal, self._twin.callback(*methods, at_once=at_once))
+
     boot_log = blocking(aio.Sandbox.boot_log)
 
     @told_by(aio.Sandbox.remove)
@@ -188,6 +228,21 @@ class Sandbox(_Leaseholder[aio.Sandbox]):
 
 def _sandboxes(portal: Portal, twins: list[aio.Sandbox]) -> list[Sandbox]:
     return [Sandbox(portal, twin) for twin in twins]
+
+
+class Approvals(_Twin[aio.Approvals]):
+    __doc__ = aio.Approvals.__doc__
+
+    @property
+    def waiting(self) -> int:
+        """How many waited when the connection was made; 0 for whoever cannot decide them."""
+        return self._twin.waiting
+
+    list = blocking(aio.Approvals.list)
+    get = blocking(aio.Approvals.get)
+    approve = blocking(aio.Approvals.approve)
+    deny = blocking(aio.Approvals.deny)
+    watch = iterating(aio.Approvals.watch)
 
 
 class Policy(_Twin[aio.Policy]):
@@ -230,6 +285,17 @@ class Hub(_Leaseholder[aio.Hub]):
     remove_image = blocking(aio.Hub.remove_image)
     disk_usage = blocking(aio.Hub.disk_usage)
     prune = blocking(aio.Hub.prune)
+
+    @told_by(aio.Hub.callback)
+    def callback(
+        self, *methods: str, sandbox: str | None = None, at_once: int = AT_ONCE
+    ) -> Callable[[Function], CallbackHandler]:
+        return _decorating(self._portal, self._twin.callback(*methods, sandbox=sandbox, at_once=at_once))
+
+    @property
+    def approvals(self) -> Approvals:
+        """Calls that wait for a person."""
+        return Approvals(self._portal, self._twin.approvals)
 
     @property
     def policy(self) -> Policy:

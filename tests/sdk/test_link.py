@@ -26,7 +26,7 @@ from cloche_wire.aio import Channel
 from cloche_wire.frames import Bye, encode
 from cloche_wire.limits import Limits
 from tests.sdk.links import IMPATIENT, QUICK, at, hello_on, link_to
-from tests.support.scripted_hub import TOKEN, ScriptedHub, refuse
+from tests.support.scripted_hub import TOKEN, ScriptedHub, answer, refuse
 
 # --- connecting --------------------------------------------------------------------------------------------------
 
@@ -240,3 +240,32 @@ async def test_a_request_that_is_wrong_here_is_not_sent(scripted_hub: ScriptedHu
             await link.call("ping", {"a": "x" * (2 << 20)})
         assert await link.call("ping") == {"pong": 1}
     assert len(scripted_hub.asked) == 1
+
+
+async def test_what_the_hub_opens_is_served_by_whoever_registered_for_it(scripted_hub: ScriptedHub) -> None:
+    async def ask(channel: Channel) -> None:
+        channel.accept()
+        for kind, name in (("callback", "mine"), ("callback", "none"), ("nonsense", "mine")):
+            asked = channel.open_beside(kind, {"registration": name})
+            try:
+                await channel.send_message(await asked.result())
+            except CodedError as error:
+                await channel.send_message(error.code)
+        channel.close({})
+
+    scripted_hub.handlers["ask"] = ask
+    async with link_to(scripted_hub) as link:
+        link.answerers["mine"] = answer({"answered": True})
+        channel = link.open("ask")
+        assert [message async for message in channel.messages()] == [
+            {"answered": True}, "cancelled", "unsupported"
+        ]  # fmt: skip
+
+
+async def test_what_the_hub_says_of_itself_is_kept(scripted_hub: ScriptedHub) -> None:
+    scripted_hub.info["waiting"] = 2
+    link = link_to(scripted_hub)
+    assert link.hub_info == {}
+    async with link:
+        assert (link.hub_info, link.is_over) == ({"waiting": 2}, False)
+    assert link.is_over

@@ -23,8 +23,10 @@ from tests.support.scripted_hub import answer
 
 _PAIRS = [
     (getattr(aio, name), getattr(sync, name))
-    for name in ("Hub", "Policy", "Sandbox", "Tokens", "Process", "Output", "Files")
-]
+    for name in (
+        "Approvals", "CallbackHandler", "Files", "Hub", "Output", "Policy", "Process", "Sandbox", "Tokens",
+    )
+]  # fmt: skip
 
 _BLOCKING_NAMES = {
     "__aenter__": "__enter__",

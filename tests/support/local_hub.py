@@ -30,6 +30,7 @@ from cloche_wire.errors import (
     ungrouped,
 )
 from cloche_wire.rendezvous import locations
+from tests.support.local_callbacks import LocalApprovals, LocalCallbacks
 from tests.support.local_console import serve_console
 from tests.support.local_files import KINDS as FILE_KINDS
 from tests.support.local_files import serve_file
@@ -50,6 +51,8 @@ class LocalHub(ScriptedHub):
         self.images: list[dict[str, Any]] = []
         self.events: list[dict[str, Any]] = []
         self.stopped = asyncio.Event()
+        self.callbacks, self.approvals = LocalCallbacks(), LocalApprovals()
+        self.handlers |= self.callbacks.handlers | self.approvals.handlers
         self._happened = asyncio.Condition()
         self.handlers |= {f"sandbox.{kind}": getattr(self, f"_sandbox_{kind}") for kind in _KINDS}
         self.handlers |= dict.fromkeys(FILE_KINDS, self._file)

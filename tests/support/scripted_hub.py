@@ -57,6 +57,7 @@ class ScriptedHub:
     Attributes:
         asked: (kind, params) of every channel opened, in order.
         hellos: the hello of every link, in order.
+        info: what it says of itself to sessions that begin.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class ScriptedHub:
         self.socket, self.handlers, self.token = socket, handlers or {}, token
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.hellos: list[Hello] = []
+        self.info: dict[str, Any] = {}
         self._sessions: dict[bytes, _Session] = {}
         self._sockets: set[ServerConnection] = set()
         self._lives = asyncio.TaskGroup()
@@ -150,7 +152,7 @@ class ScriptedHub:
             raise Unauthenticated("the hub does not know this token")
         session = self._sessions.get(hello.session)
         if session is None:
-            session = self._sessions[hello.session] = _Session(self._on_open)
+            session = self._sessions[hello.session] = _Session(self._on_open, self.info)
             self._lives.create_task(session.live())
         async with self._news:
             self.hellos.append(hello)
@@ -168,10 +170,12 @@ class ScriptedHub:
 class _Session:
     """What goes on across a client's links."""
 
-    def __init__(self, on_open: Handler) -> None:
+    def __init__(self, on_open: Handler, info: dict[str, Any]) -> None:
         self.over = asyncio.Event()
         self._peer = Peer(
-            Connection(leader=False, software="scripted-hub/1"), on_open=on_open, heartbeat=Heartbeat(5, 20)
+            Connection(leader=False, software="scripted-hub/1", info=info),
+            on_open=on_open,
+            heartbeat=Heartbeat(5, 20),
         )
         self._ready, self._turn = asyncio.Event(), asyncio.Lock()
         self._transport: WebSocketTransport | None = None

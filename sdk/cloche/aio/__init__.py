@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cloche.aio.approvals import Approvals
+from cloche.aio.callbacks import CallbackHandler
 from cloche.aio.console import Console
 from cloche.aio.files import Files
 from cloche.aio.hub import Hub
@@ -11,4 +13,16 @@ from cloche.aio.process import Output, Process
 from cloche.aio.sandbox import Sandbox
 from cloche.aio.tokens import Tokens
 
-__all__ = ["Console", "Files", "Hub", "Output", "Pending", "Policy", "Process", "Sandbox", "Tokens"]
+__all__ = [
+    "Approvals",
+    "CallbackHandler",
+    "Console",
+    "Files",
+    "Hub",
+    "Output",
+    "Pending",
+    "Policy",
+    "Process",
+    "Sandbox",
+    "Tokens",
+]

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from cloche.aio.approvals import Approvals
+from cloche.aio.callbacks import AT_ONCE, CallbackHandler, Function, decorating
 from cloche.aio.pending import Pending
 from cloche.aio.policy import Policy
 from cloche.aio.sandbox import Sandbox
@@ -229,6 +231,31 @@ class Hub:
     async def prune(self) -> int:
         """Deletes what nothing uses; returns the bytes freed."""
         return Answer("prune", await self._link.call("disk.prune")).whole("freed_bytes")
+
+    # Callbacks and who decides about them.
+
+    def callback(
+        self, *methods: str, sandbox: str | None = None, at_once: int = AT_ONCE
+    ) -> Callable[[Function], CallbackHandler]:
+        """A decorator: the function answers these callbacks of every sandbox this token may see.
+
+        It gets a `CallbackCall` and returns anything JSON has. What it raises reaches the caller as `callback_failed`;
+        errors of `cloche.errors` such as NotFound keep their code. A handler for one sandbox comes before one for all.
+
+        Args:
+            methods: names, or patterns: `*` is any text, `?` any one character.
+            sandbox: only those of this one: an id, a name, or the beginning of one.
+            at_once: how many calls it answers at once; others wait.
+
+        Raises:
+            BadRequest, NotFound: a method or the sandbox is none. In asynchronous code `ready` raises them.
+        """
+        return decorating(self._link, methods, sandbox=sandbox, at_once=at_once)
+
+    @property
+    def approvals(self) -> Approvals:
+        """Calls that wait for a person."""
+        return Approvals(self._link)
 
     # Policy.
 

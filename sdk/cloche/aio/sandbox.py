@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from cloche.aio.callbacks import AT_ONCE, CallbackHandler, Function, decorating
 from cloche.aio.console import Console
 from cloche.aio.files import Files
 from cloche.aio.pending import Pending
@@ -244,6 +245,14 @@ class Sandbox:
         except BaseException:
             channel.reset(Cancelled("the caller has given up the console"))
             raise
+
+    def callback(self, *methods: str, at_once: int = AT_ONCE) -> Callable[[Function], CallbackHandler]:
+        """A decorator: the function answers these callbacks of programs in this sandbox.
+
+        Args:
+            methods, at_once: as `Hub.callback` has them.
+        """
+        return decorating(self._link, methods, sandbox=self.id, at_once=at_once)
 
     async def boot_log(self, *, max_bytes: int = 1 << 18) -> bytes:
         """The newest bytes of its serial console: what the kernel and the agent said. The guest wrote it."""

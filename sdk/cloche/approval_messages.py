@@ -1,0 +1,91 @@
+"""What the hub says of approvals, as typed values. Pure; see `cloche.messages`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from cloche.answers import Answer
+from cloche.errors import InternalError
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalInfo:
+    """One call out of a sandbox that waits, or has waited, for a person's decision."""
+
+    id: str
+    """`apr_…`."""
+    sandbox: str
+    """The id of the sandbox it comes from."""
+    sandbox_name: str
+    owner: str
+    """Whose sandbox that is."""
+    labels: Mapping[str, str]
+    """The sandbox's."""
+    callback: str
+    """The call's id, unique in its sandbox."""
+    method: str
+    params: Any
+    """As the guest asked."""
+    caller: Mapping[str, str | int]
+    """What the guest says of who calls: pid, uid, program. A hint, no proof."""
+    rule: str
+    """The rule of the policy that holds it, or `default`."""
+    state: str
+    """pending, approved, edited, denied, expired or abandoned."""
+    created_at: datetime
+    deadline_at: datetime
+    on_deadline: str
+    """deny or allow, if nobody decides by the deadline."""
+    decided_at: datetime | None
+    decided_by: str | None
+    """The token's id, or `hub`."""
+    reason: str | None
+    """Why it was decided so, or came to nothing."""
+    approved_params: Any
+    """What it goes on with if it was edited; else None."""
+    diff: Sequence[str]
+    """What an edit changed, as the lines of a unified diff."""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether somebody can still decide."""
+        return self.state == "pending"
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        """From a message of the hub."""
+        read = Answer("approval", value)
+        return cls(
+            id=read.text("id"),
+            sandbox=read.text("sandbox"),
+            sandbox_name=read.text("sandbox_name"),
+            owner=read.text("owner"),
+            labels=read.mapping("labels", str),
+            callback=read.text("callback"),
+            method=read.text("method"),
+            params=_value(read.text("params")),
+            caller=read.mapping("caller", str, int),
+            rule=read.text("rule"),
+            state=read.text("state"),
+            created_at=read.moment("created_at"),
+            deadline_at=read.moment("deadline_at"),
+            on_deadline=read.text("on_deadline"),
+            decided_at=read.optional("decided_at", read.moment),
+            decided_by=read.optional("decided_by", read.text),
+            reason=read.optional("reason", read.text),
+            approved_params=_value(read.optional("approved_params", read.text) or "null"),
+            diff=read.optional("diff", read.texts) or (),
+        )
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise InternalError(
+            "the hub's answer is not understood: an approval has params that are no JSON"
+        ) from None
