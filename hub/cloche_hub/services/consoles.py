@@ -13,7 +13,7 @@ from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.console_requests import ConsoleRequest
 from cloche_hub.domain.ids import new_id
 from cloche_hub.domain.sandbox import Sandbox
-from cloche_hub.services.exec_result import parse_console_start, parse_ending
+from cloche_hub.services.exec_result import parse_console_start, parse_ending, without_files
 from cloche_hub.services.recorded import Recorded, Recorder
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_wire.aio import Channel, splice
@@ -53,7 +53,8 @@ class Consoles:
             async with work.watched():
                 back = await guest.open_work("pty", guest_params(console_id, request), window=channel.window)
                 check_info = partial(parse_console_start, console_id=console_id)
-                await splice(channel, back, check_info=check_info, before_close=partial(_end, work))
+                with without_files():
+                    await splice(channel, back, check_info=check_info, before_close=partial(_end, work))
 
 
 async def _end(work: Recorded, result: dict[str, Any]) -> dict[str, Any]:

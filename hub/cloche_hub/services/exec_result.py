@@ -7,12 +7,13 @@ Rule: what the hub does not know it does not pass on; the agent is as old as the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from cloche_hub.domain.audit import Json
-from cloche_hub.errors import SenselessAnswer
+from cloche_hub.errors import Conflict, Forbidden, NotFound, SenselessAnswer
 
 # A name without SIG, or a number: real-time signals have no names that everybody knows.
 _SIGNAL = re.compile(r"[A-Z0-9][A-Z0-9+-]{0,19}", re.ASCII)
@@ -96,6 +97,20 @@ def parse_exec_start(info: Mapping[str, Any], *, exec_id: str) -> dict[str, Any]
 def parse_console_start(info: Mapping[str, Any], *, console_id: str) -> dict[str, Any]:
     """What the client is told of a console's start; as `parse_exec_start`."""
     return _parse_start(info, "console", console_id)
+
+
+@contextmanager
+def without_files() -> Iterator[None]:
+    """Turns the errors that a sound agent has of files only into SenselessAnswer.
+
+    Of a command a client would take them for the hub's own: no such sandbox, not allowed.
+    """
+    try:
+        yield
+    except (Conflict, Forbidden, NotFound) as error:
+        raise SenselessAnswer(
+            f"the guest answered with an error that no command has ({error.code}): {error.message}"
+        ) from None
 
 
 def _parse_start(info: Mapping[str, Any], key: str, given: str) -> dict[str, Any]:

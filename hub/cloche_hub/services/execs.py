@@ -12,7 +12,7 @@ from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.ids import new_id
 from cloche_hub.domain.requests import ExecRequest
 from cloche_hub.domain.sandbox import Sandbox
-from cloche_hub.services.exec_result import parse_exec_result, parse_exec_start
+from cloche_hub.services.exec_result import parse_exec_result, parse_exec_start, without_files
 from cloche_hub.services.recorded import Recorded, Recorder
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_wire.aio import Channel, splice
@@ -48,7 +48,8 @@ class Execs:
             async with work.watched():
                 back = await guest.open_work("exec", guest_params(exec_id, request), window=channel.window)
                 check_info = partial(parse_exec_start, exec_id=exec_id)
-                await splice(channel, back, check_info=check_info, before_close=partial(_end, work))
+                with without_files():
+                    await splice(channel, back, check_info=check_info, before_close=partial(_end, work))
 
 
 async def _end(work: Recorded, result: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from cloche_hub.errors import (
     Cancelled,
     CommandNotStarted,
     NoSpace,
+    NotFound,
     SenselessAnswer,
 )
 from cloche_wire.aio import Channel
@@ -155,6 +156,20 @@ async def test_a_program_that_cannot_be_started_fails_with_the_guests_words(tmp_
             await client.call("console.open", sandbox="a")
         (failed,) = await hub.events(AuditName.CONSOLE_FAILED)
         assert failed.detail["code"] == "command_not_started"
+
+
+@pytest.mark.parametrize("kind", ["exec", "console.open"])
+async def test_a_guest_cannot_say_that_the_sandbox_is_not_there(tmp_path: Path, kind: str) -> None:
+    async def lie(_channel: Channel) -> None:
+        raise NotFound("no sandbox 'a'")
+
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        hub.machine.agent.overrides |= {"exec": lie, "pty": lie}
+        with pytest.raises(SenselessAnswer, match="not_found"):
+            await client.call(kind, sandbox="a", argv=["true"])
+        (failed,) = await hub.events(AuditName.EXEC_FAILED, AuditName.CONSOLE_FAILED)
+        assert failed.detail["code"] == "senseless_answer"
 
 
 @pytest.mark.parametrize(

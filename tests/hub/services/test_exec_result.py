@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloche_hub.errors import SenselessAnswer
+from cloche_hub.errors import CodedError, CommandNotStarted, Conflict, Forbidden, NotFound, SenselessAnswer
 from cloche_hub.services.exec_result import (
     Ending,
     ExecResult,
@@ -16,6 +16,7 @@ from cloche_hub.services.exec_result import (
     parse_ending,
     parse_exec_result,
     parse_exec_start,
+    without_files,
 )
 
 EXIT = {"exit_code": 3, "timed_out": False, "duration_s": 0.25}
@@ -136,3 +137,17 @@ def test_the_audit_is_told_in_whole_milliseconds_and_of_a_time_out_only_if_there
         "signal": "KILL",
         "timed_out": True,
     }
+
+
+@pytest.mark.parametrize("error", [NotFound("no sandbox"), Forbidden("token"), Conflict("taken")])
+def test_an_error_of_files_is_none_of_a_command(error: CodedError) -> None:
+    with (
+        pytest.raises(SenselessAnswer, match=rf"no command has \({error.code}\): {error.message}"),
+        without_files(),
+    ):
+        raise error
+
+
+def test_any_other_error_of_a_command_is_its_own() -> None:
+    with pytest.raises(CommandNotStarted, match="nope"), without_files():
+        raise CommandNotStarted("nope")
