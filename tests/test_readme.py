@@ -53,7 +53,7 @@ def test_the_commands_do_what_they_say(hub: RealHub) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert [line for line in ("42", "out", "2", "root") if line not in lines] == []
+    assert [line for line in ("42", "out", "2", "root", "a note") if line not in lines] == []
     assert "cloche: started a hub in the background" in done.stderr
     assert "err" in done.stderr.splitlines()
     assert hub.cloche("hub", "status").status == failures.FAILED, "it was stopped"
@@ -77,6 +77,20 @@ def test_the_programs_do_what_they_say(hub: RealHub) -> None:
         )
         assert (done.returncode, done.stderr) == (0, "")
         assert [word for word in words if word not in done.stdout] == []
+
+
+@pytest.mark.machine
+def test_the_program_with_files_does_what_it_says(hub: RealHub, tmp_path: Path) -> None:
+    hub.start()
+    (program,) = (snippet for snippet in _snippets("python") if "sandbox.files" in snippet)
+    (tmp_path / "here").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=hub.env, cwd=tmp_path / "here", capture_output=True, text=True, timeout=80,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "2\n ['input.txt', 'lines.txt']\n2 files, 10 bytes\n"
+    assert (tmp_path / "here/job/lines.txt").read_text() == "2\n"
 
 
 @pytest.mark.machine
@@ -170,6 +184,7 @@ def test_the_exit_statuses_are_those_of_the_code() -> None:
     told = set(re.findall(r"^\| ([\d, +N]+) \|", TEXT, re.MULTILINE))
     assert told == {
         f"{failures.BY_SIGNAL} + N",
+        f"{failures.INCOMPLETE}",
         f"{failures.TIMED_OUT}",
         f"{failures.FAILED}",
         f"{failures.CANNOT_RUN}, {failures.NO_SUCH_COMMAND}",

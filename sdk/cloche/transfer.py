@@ -11,6 +11,7 @@ Rules:
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -159,6 +160,12 @@ class Tally:
     def __init__(self, total: int, on_progress: OnProgress | None) -> None:
         self.files = self.bytes = 0
         self._total, self._on_progress = total, on_progress
+        self._began = time.monotonic()
+
+    @property
+    def duration_s(self) -> float:
+        """How long it has taken."""
+        return time.monotonic() - self._began
 
     def moved(self, count: int, path: str) -> None:
         """More of a file."""

@@ -1,6 +1,6 @@
 """The command line. One module a group of commands; what several need is in the others.
 
-    main ► sandboxes | run | exec | hub | image | disk | audit | doctor | completion
+    main ► sandboxes | run | exec | cp | files | hub | image | disk | audit | doctor | completion
          ► session | attach | progress ► options | output | failures
 
 Rules:

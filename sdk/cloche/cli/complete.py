@@ -50,6 +50,13 @@ def complete_sandboxes(incomplete: str) -> Offer:
     return _beginning(incomplete, _ask(ask))
 
 
+def complete_places(incomplete: str) -> Offer:
+    """Sandboxes as `cloche cp` names them; what else there is, the shell knows."""
+    if ":" in incomplete or "/" in incomplete:
+        return []
+    return [(f"{word}:", about) for word, about in complete_sandboxes(incomplete)]
+
+
 def _ask(question: Callable[[Hub], Awaitable[Offer]]) -> Offer:
     import asyncio
 

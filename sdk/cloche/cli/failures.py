@@ -8,6 +8,8 @@ from cloche.errors import CodedError, CommandNotStarted
 from cloche.messages import Completed, ExitStatus
 from cloche.signals import signal_number
 
+INCOMPLETE = 1
+"""Something was left out of a copy, and stderr says what."""
 TIMED_OUT = 124
 """The command in the sandbox was ended because its time was up, as timeout(1) has it."""
 FAILED = 125

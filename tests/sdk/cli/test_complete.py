@@ -5,7 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from cloche.cli.complete import complete_flavors, complete_recipes, complete_sandboxes, complete_scopes
+from cloche.cli.complete import (
+    complete_flavors,
+    complete_places,
+    complete_recipes,
+    complete_sandboxes,
+    complete_scopes,
+)
 from tests.sdk.cli.conftest import Cloche
 from tests.support.local_hub import LocalHub
 from tests.support.scripted_hub import refuse
@@ -27,6 +33,13 @@ async def test_sandboxes_are_offered_by_name_and_ids_to_those_who_type_one(
     ]
     assert await asyncio.to_thread(complete_sandboxes, "b") == [("box", "python, running")]
     assert await asyncio.to_thread(complete_sandboxes, "sb_") == [("sb_0001", "box"), ("sb_0002", "other")]
+
+
+async def test_places_are_sandboxes_before_the_colon(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("create", "--name", "box")
+    assert await asyncio.to_thread(complete_places, "b") == [("box:", "python, running")]
+    assert complete_places("box:a") == []
+    assert complete_places("./b") == []
 
 
 async def test_recipes_are_those_built_and_those_that_come_with_cloche(cloche: Cloche, hub: LocalHub) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from cloche.cli.progress import shown_progress
+from cloche.cli.progress import shown_copy, shown_progress
 from cloche.messages import Progress
 
 
@@ -19,11 +19,29 @@ def test_without_a_terminal_each_step_is_a_line_once(capsys: pytest.CaptureFixtu
     assert capsys.readouterr() == ("", "cloche: fetching packages\ncloche: booting \\x1b[2J\n")
 
 
-def test_on_a_terminal_there_is_one_line_that_moves_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
+
+def test_a_copy_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    with shown_copy(quiet=False) as tell:
+        assert tell is None
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with shown_copy(quiet=True) as tell:
+        assert tell is None
+    with shown_copy(quiet=False) as tell:
+        assert tell is not None
+        tell(1 << 20, 4 << 20, "a/[bold]\033[2J")
+    assert "1.0/4.0 MiB" in terminal.getvalue()
+    assert "a/[bold]\\x1b[2J" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\x1b[2K"), "the line is gone"
+
+
+def test_on_a_terminal_there_is_one_line_that_moves_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
