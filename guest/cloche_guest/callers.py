@@ -32,8 +32,10 @@ from cloche_wire.errors import BadRequest, CodedError, TimedOut, TooLarge
 
 LINE_S = 5.0
 """How long a caller may take to send its line, and to take its answer."""
+MOST_SILENT = 512
+"""Callers at once that have not sent anything: twice as many as may call, since a program may connect them all first."""
 MOST_SLOW = 64
-"""Callers at once that have not sent their line, and as many that have not taken their answer."""
+"""Callers at once that have sent a part of their line, and as many that have not taken their answer."""
 
 _BACKLOG = 4096
 _ACCEPTS = 32
@@ -140,6 +142,8 @@ class Caller:
                 self._take(bytes(self._line[:end]))
             elif not piece:
                 self.refuse(BadRequest("the request ends without a newline"))
+            else:
+                self._owner.has_begun(self)
 
     def _take(self, line: bytes) -> None:
         self._is_reading = False
@@ -200,7 +204,8 @@ class Callers:
         self._loop, self._listening, self._on_line = loop, listening, on_line
         self.report = report
         # In the order they came: dicts are used as ordered sets.
-        self._reading: dict[Caller, None] = {}
+        self._silent: dict[Caller, None] = {}
+        self._asking: dict[Caller, None] = {}
         self._answering: dict[Caller, None] = {}
 
     def serve(self) -> None:
@@ -209,22 +214,33 @@ class Callers:
 
     # What callers say of themselves.
 
+    def has_begun(self, caller: Caller) -> None:
+        """A part of its line has come, which takes memory."""
+        if caller in self._silent:
+            del self._silent[caller]
+            self._asking[caller] = None
+            if len(self._asking) > MOST_SLOW:
+                next(iter(self._asking)).refuse(TooLarge(f"more than {MOST_SLOW} callers are slow to ask"))
+
     def has_asked(self, caller: Caller, line: bytes) -> None:
         """Its line has come."""
-        self._reading.pop(caller, None)
+        self._forget(caller)
         self._on_line(caller, line)
 
     def is_slow_to_read(self, caller: Caller) -> None:
         """It does not take its answer at once."""
-        self._reading.pop(caller, None)
+        self._forget(caller)
         self._answering[caller] = None
         if len(self._answering) > MOST_SLOW:
             next(iter(self._answering)).close()
 
     def closed(self, caller: Caller) -> None:
         """It is gone."""
-        self._reading.pop(caller, None)
-        self._answering.pop(caller, None)
+        self._forget(caller)
+
+    def _forget(self, caller: Caller) -> None:
+        for those in (self._silent, self._asking, self._answering):
+            those.pop(caller, None)
 
     def _on_caller(self, _events: int) -> None:
         for _ in range(_ACCEPTS):
@@ -242,11 +258,11 @@ class Callers:
 
     def _welcome(self, fd: int) -> None:
         os.set_blocking(fd, False)
-        if len(self._reading) >= MOST_SLOW:
-            next(iter(self._reading)).refuse(
-                TooLarge(f"more than {MOST_SLOW} callers have not said what they want")
+        if len(self._silent) >= MOST_SILENT:
+            next(iter(self._silent)).refuse(
+                TooLarge(f"more than {MOST_SILENT} callers have not said what they want")
             )
-        self._reading[Caller(self, self._loop, fd, program_behind(fd))] = None
+        self._silent[Caller(self, self._loop, fd, program_behind(fd))] = None
 
 
 def _accept(listening: Any) -> int:

@@ -184,9 +184,7 @@ def _talk(caller: socket.socket, request: bytes, ends_at: float | None) -> bytes
             piece = caller.recv(65536)
         except ConnectionResetError:
             piece = b""
-        if not piece or len(answer) > _LONGEST_ANSWER:
-            raise ConnectionError(_NO_ANSWER)
-        answer += piece
+        answer = _longer(answer, piece)
     return answer
 
 
@@ -203,21 +201,30 @@ async def _exchange_async(request: bytes) -> bytes:
     """As `_exchange`, without a bound of its own; cancelling closes the connection."""
     import asyncio  # as above
 
-    try:
-        reader, writer = await asyncio.open_unix_connection(SOCKET, limit=_LONGEST_ANSWER)
-    except OSError as error:
-        raise _no_cloche(error) from None
-    try:
-        writer.write(request)
-        answer = await reader.readline()
-    except (OSError, ValueError):  # ValueError: longer than any answer
+    # Not asyncio's streams: they drop an answer that came before the request was read to the end.
+    loop = asyncio.get_running_loop()
+    with socket.socket(socket.AF_UNIX) as caller:
+        caller.settimeout(0)
+        try:
+            await loop.sock_connect(caller, SOCKET)
+        except OSError as error:
+            raise _no_cloche(error) from None
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            await loop.sock_sendall(caller, request)
         answer = b""
-    finally:
-        # Not `close`, which would go on sending what is left: whoever gives up has given up.
-        writer.transport.abort()
-    if not answer.endswith(b"\n"):
+        while not answer.endswith(b"\n"):
+            try:
+                piece = await loop.sock_recv(caller, 65536)
+            except ConnectionResetError:
+                piece = b""
+            answer = _longer(answer, piece)
+        return answer
+
+
+def _longer(answer: bytes, piece: bytes) -> bytes:
+    if not piece or len(answer) > _LONGEST_ANSWER:
         raise ConnectionError(_NO_ANSWER)
-    return answer
+    return answer + piece
 
 
 def _no_cloche(error: OSError) -> ConnectionError:

@@ -16,7 +16,7 @@ import pytest
 
 from cloche_guest import callers
 from cloche_guest.callback_messages import MAX_LINE
-from cloche_guest.callers import MOST_SLOW, Caller, Callers, listen, program_behind
+from cloche_guest.callers import MOST_SILENT, MOST_SLOW, Caller, Callers, listen, program_behind
 from cloche_guest.loop import Loop
 
 BOUND_S = 10.0
@@ -87,7 +87,7 @@ def side(tmp_path: Path) -> Iterator[Side]:
     made.all.serve()
     yield made
     made.listening.close()
-    for caller in [*made.callers, *list(made.all._reading), *list(made.all._answering)]:
+    for caller in [*made.callers, *made.all._silent, *made.all._asking, *made.all._answering]:
         caller.close()
     assert made.errors == []
 
@@ -185,10 +185,20 @@ def test_a_line_that_is_too_long_is_refused_when_it_is(side: Side, ending: bytes
 
 def test_the_one_that_is_silent_for_longest_makes_room(side: Side) -> None:
     with contextlib.ExitStack() as stack:
-        silent = [stack.enter_context(side.connect()) for _ in range(MOST_SLOW + 1)]
+        silent = [stack.enter_context(side.connect()) for _ in range(MOST_SILENT + 1)]
         assert side.read_answer(silent[0])["error"]["code"] == "too_large"
         silent[1].sendall(b"still here\n")
         side.run_until(lambda: side.lines == [b"still here"])
+
+
+def test_of_those_that_have_begun_to_ask_the_slowest_makes_room(side: Side) -> None:
+    with contextlib.ExitStack() as stack:
+        slow = [stack.enter_context(side.connect()) for _ in range(MOST_SLOW + 1)]
+        for caller in slow:
+            caller.sendall(b"half ")
+        assert side.read_answer(slow[0])["error"]["code"] == "too_large"
+        slow[1].sendall(b"a line\n")
+        side.run_until(lambda: side.lines == [b"half a line"])
 
 
 def test_who_does_not_take_an_answer_has_to_go(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import cloche_callback
 import pytest
 from cloche_callback import CallbackDenied, CallbackError, CallbackTimeout, acallback, callback, notify
 
-from tests.support.callback_answerer import SILENCE, answering, error, result
+from tests.support.callback_answerer import SILENCE, Unheard, answering, error, result
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +64,15 @@ def test_an_error_has_the_hubs_code_and_words(tmp_path: Path, call: Any, code: s
         call("a")
     assert type(caught.value) is kind
     assert caught.value.code == code
+
+
+@both
+def test_an_answer_that_came_before_the_request_was_read_is_not_lost(tmp_path: Path, call: Any) -> None:
+    with (
+        answering(tmp_path, Unheard(error("too_large", "too many"))),
+        pytest.raises(CallbackError, match="too many"),
+    ):
+        call("a", "x" * 100_000)
 
 
 def test_errors_are_what_python_has_for_such() -> None:
