@@ -50,6 +50,7 @@ from cloche_hub.services.recorded import Recorder
 from cloche_hub.services.records import Records, noting
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_hub.services.tokens import Tokens
+from cloche_hub.services.usage import UsageSampler
 from cloche_hub.settings import Settings
 from cloche_hub.store.policy_file import read_policy_file
 from cloche_hub.store.store import Store as SqliteStore
@@ -144,6 +145,7 @@ async def serve(
             loops = [
                 tasks.create_task(reap_for_ever(sandboxes, records)),
                 tasks.create_task(policies.run()),
+                tasks.create_task(services.usage.run_for_ever()),
                 tasks.create_task(policies.reload_on(hangup or asyncio.Event())),
             ]
             async with listener.listening() as addresses:
@@ -176,9 +178,19 @@ def _assemble(
     callbacks = Callbacks(store, records, approvals, handlers, lambda: policies.current, clock)
     lives = Lives(store, records, image_service, hypervisor, _connector(settings), callbacks.serve, clock)
     sandboxes = Sandboxes(
-        lives, store, records, image_service, hypervisor, max_sandboxes=settings.max_sandboxes, clock=clock
+        lives,
+        store,
+        records,
+        image_service,
+        hypervisor,
+        max_sandboxes=settings.max_sandboxes,
+        clock=clock,
+        changes=approvals.changes,
     )
     cache, recorder = settings.locations.cache, Recorder(store, records)
+    usage = UsageSampler(
+        sandboxes.powered, approvals.changes, interval_s=settings.usage_interval_s, clock=clock
+    )
     services = Services(
         version=VERSION,
         address=f"unix://{settings.locations.socket}",
@@ -186,6 +198,7 @@ def _assemble(
         default_lease_s=settings.default_lease_s,
         max_lease_s=settings.max_lease_s,
         tokens=tokens,
+        usage=usage,
         sandboxes=sandboxes,
         execs=Execs(sandboxes, recorder),
         consoles=Consoles(sandboxes, recorder),

@@ -203,6 +203,12 @@ class Settings(BaseSettings):
         le=3600,
         description="Quiet seconds after which a link counts as silent; above heartbeat_interval_s.",
     )
+    usage_interval_s: float = Field(
+        2,
+        ge=0.1,
+        le=600,
+        description="Seconds between two looks at what machines use, while somebody wants to know.",
+    )
     tcg_scale: float = Field(
         4,
         ge=1,

@@ -70,6 +70,7 @@ _OF_OWNERS = {
     "image.build": Reach.ANY,
     "image.list": Reach.ANY,
     "audit.tail": Reach.OWN,
+    "events": Reach.OWN,
 }
 _OF_OPERATORS = {
     **dict.fromkeys(_OF_OWNERS, Reach.ANY),

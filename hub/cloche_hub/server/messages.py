@@ -7,6 +7,7 @@ from typing import Any
 from cloche_hub.domain.approval import Approval
 from cloche_hub.domain.approval_fields import approval_fields
 from cloche_hub.domain.audit import AuditEvent
+from cloche_hub.domain.events import Usage
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.times import to_text
 from cloche_hub.domain.tokens import Token
@@ -71,6 +72,18 @@ def cache_use_message(use: CacheUse, *, title: str, recipe: str | None) -> dict[
 def approval_message(approval: Approval) -> dict[str, Any]:
     """An approval."""
     return approval_fields(approval)
+
+
+def usage_message(usage: Usage) -> dict[str, Any]:
+    """What a sandbox's machine costs its host."""
+    return {
+        "sandbox": usage.sandbox.id,
+        "at": to_text(usage.at),
+        "cpu_s": usage.cpu_s,
+        "cpu_percent": usage.cpu_percent,
+        "memory_pss_bytes": usage.memory_pss_bytes,
+        "disk_bytes": usage.disk_bytes,
+    }
 
 
 def token_message(token: Token) -> dict[str, Any]:

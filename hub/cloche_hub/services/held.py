@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from cloche_hub.domain.audit import Json
@@ -33,13 +33,14 @@ class Ending:
 class Held:
     """A sandbox that is not removed, and what it holds. The only mutable record of it."""
 
-    sandbox: Sandbox
+    _sandbox: Sandbox
     started: asyncio.Future[None]
     """Done when it runs, or with the reason why it does not."""
     ending: asyncio.Future[Ending]
     """Done when somebody wants it gone."""
-    is_recorded: bool = False
-    """The store has its row: from then on it can be seen."""
+    tell: Callable[[Sandbox], None] = lambda _sandbox: None
+    """Told the sandbox whenever it changes, once it can be seen; must not wait and must not raise."""
+    _is_recorded: bool = False
     life: asyncio.Task[None] | None = None
     machine: Machine | None = None
     guest: Guest | None = None
@@ -51,11 +52,32 @@ class Held:
     steps: dict[str, float] = field(default_factory=dict)
     """Seconds each step of its creation took."""
 
+    @property
+    def sandbox(self) -> Sandbox:
+        """The sandbox as it is now."""
+        return self._sandbox
 
-def hold(sandbox: Sandbox) -> Held:
-    """The record of a sandbox."""
+    @sandbox.setter
+    def sandbox(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        if self._is_recorded:
+            self.tell(sandbox)
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the store has its row: from then on it can be seen."""
+        return self._is_recorded
+
+    def set_recorded(self) -> None:
+        """The store has its row."""
+        self._is_recorded = True
+        self.tell(self._sandbox)
+
+
+def hold(sandbox: Sandbox, tell: Callable[[Sandbox], None] = lambda _sandbox: None) -> Held:
+    """The record of a sandbox; `tell` hears of every change that can be seen."""
     loop = asyncio.get_running_loop()
-    held = Held(sandbox, loop.create_future(), loop.create_future())
+    held = Held(sandbox, loop.create_future(), loop.create_future(), tell)
     # Whoever made it may be gone by the time it fails: then nobody looks at the reason here.
     held.started.add_done_callback(lambda started: started.exception())
     return held

@@ -157,7 +157,7 @@ class Lives:
                 if order.request.name is not None or attempt == _NAME_TRIES - 1:
                     raise
             else:
-                held.is_recorded = True
+                held.set_recorded()
                 return
 
     async def _make_and_keep(self, held: Held, order: Order) -> CodedError:

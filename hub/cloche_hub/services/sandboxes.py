@@ -16,11 +16,13 @@ from typing import Any
 import structlog
 
 from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.domain.events import Topic
 from cloche_hub.domain.references import resolve
 from cloche_hub.domain.requests import CreateRequest
 from cloche_hub.domain.sandbox import Sandbox, State, is_expired, require_running, touched
 from cloche_hub.errors import InternalError, NotFound, ShuttingDown, TooLarge
-from cloche_hub.ports import Guest, Hypervisor, OnProgress, Store
+from cloche_hub.ports import Guest, Hypervisor, Machine, OnProgress, Store
+from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.held import HUB, Ending, Held, ask_to_end, hold
 from cloche_hub.services.images import ImageService
@@ -41,6 +43,7 @@ class Sandboxes:
         hypervisor: for what a killed hub has left.
         max_sandboxes: how many may be live at once.
         clock: now.
+        changes: hears of every sandbox that changes; a removed one is told as such.
     """
 
     def __init__(
@@ -53,10 +56,12 @@ class Sandboxes:
         *,
         max_sandboxes: int,
         clock: Clock,
+        changes: Changes,
     ) -> None:
         self._lives, self._store, self._records = lives, store, records
         self._images, self._hypervisor = images, hypervisor
         self._max_sandboxes, self._clock = max_sandboxes, clock
+        self._changes = changes
         self._held: dict[str, Held] = {}
         self._tasks = asyncio.TaskGroup()
         self._is_stopping = False
@@ -80,8 +85,8 @@ class Sandboxes:
     async def _take_up(self) -> None:
         ended = await end_strays(self._hypervisor, self._records)
         for sandbox in await self._store.sandboxes():
-            held = self._held[sandbox.id] = hold(sandbox)
-            held.is_recorded = True
+            held = self._held[sandbox.id] = hold(sandbox, self._tell)
+            held.set_recorded()
             held.started.set_result(None)
             if sandbox.state is State.REMOVING:
                 ask_to_end(held, Ending(HUB, sandbox.end_reason or why_failed(sandbox.id, ended)))
@@ -108,7 +113,7 @@ class Sandboxes:
         began = loop.time()
         image = await self._images.find(request.recipe, build=request.build)
         self._require_room()
-        held = hold(request.sandbox(owner=owner, at=self._clock.now()))
+        held = hold(request.sandbox(owner=owner, at=self._clock.now()), self._tell)
         held.steps["image"] = round(loop.time() - began, 4)
         self._held[held.sandbox.id] = held
         self._begin(held, self._lives.lead(held, Order(request, actor, progress, image)))
@@ -217,7 +222,18 @@ class Sandboxes:
             if not held.busy and is_expired(held.sandbox, now=now):
                 ask_to_end(held, Ending(HUB, "its lease ran out", AuditName.SANDBOX_EXPIRED))
 
+    def powered(self) -> list[tuple[Sandbox, Machine]]:
+        """The sandboxes that run, with their machines."""
+        return [
+            (held.sandbox, held.machine)
+            for held in self._held.values()
+            if held.machine is not None and held.sandbox.state is State.RUNNING
+        ]
+
     # Helpers.
+
+    def _tell(self, sandbox: Sandbox) -> None:
+        self._changes.publish(Topic.SANDBOX, sandbox.id, sandbox)
 
     def _begin(self, held: Held, life: Coroutine[Any, Any, None]) -> None:
         held.life = self._tasks.create_task(self._lead(held, life))

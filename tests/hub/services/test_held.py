@@ -14,6 +14,16 @@ EARLY = Ending("tok_a", "removed by tok_a")
 LATE = Ending("hub", "its lease ran out")
 
 
+async def test_changes_are_told_once_the_sandbox_can_be_seen() -> None:
+    told: list[State] = []
+    held = hold(sandbox(state=State.CREATING), lambda changed: told.append(changed.state))
+    held.sandbox = sandbox(state=State.CREATING, name="another")
+    assert told == []
+    held.set_recorded()
+    begin_removal(held, EARLY, Time().clock)
+    assert (told, held.is_recorded) == ([State.CREATING, State.REMOVING], True)
+
+
 async def test_a_sandbox_ends_for_the_first_who_asks() -> None:
     held = hold(sandbox())
     ask_to_end(held, EARLY)

@@ -26,6 +26,7 @@ from cloche_hub.services.images import ImageService
 from cloche_hub.services.policy import Policies
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_hub.services.tokens import Tokens
+from cloche_hub.services.usage import UsageSampler
 from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel
 
@@ -41,6 +42,7 @@ class Services:
     default_lease_s: float
     max_lease_s: float
     tokens: Tokens
+    usage: UsageSampler
     sandboxes: Sandboxes
     execs: Execs
     consoles: Consoles

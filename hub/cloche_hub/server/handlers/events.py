@@ -1,0 +1,86 @@
+"""The request `events`: the current state, then what changes.
+
+Rule: a client that reads slowly gets the newest state of each thing, never a backlog: what it costs the hub is bounded
+by how many things there are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+from cloche_hub.domain.approval import Approval, ApprovalState
+from cloche_hub.domain.events import EventFilter, Told, Topic, Usage, parse_event_filter, topic_of
+from cloche_hub.domain.references import check_reference
+from cloche_hub.domain.sandbox import Sandbox
+from cloche_hub.domain.tokens import Token, visible_owner
+from cloche_hub.server.handlers.context import Services
+from cloche_hub.server.messages import approval_message, sandbox_message, usage_message
+from cloche_hub.services.wanted import while_wanted
+from cloche_wire.aio import Channel
+
+_MOST_APPROVALS = 1000
+
+
+async def events(services: Services, token: Token, channel: Channel) -> None:
+    """`events`: never ends by itself."""
+    wanted = _wanted(services, token, channel)
+    told = Told(wanted)
+    channel.accept()
+    # Subscribed first: what changes while the current state is told is told again, and nothing is missed.
+    with services.changes.subscribed() as news, contextlib.ExitStack() as stack:
+        if Topic.USAGE in wanted.topics:
+            stack.enter_context(services.usage.wanted())
+        async with while_wanted(channel):
+            async for value in _current(services, wanted):
+                await _tell(channel, value, told.change(value, is_current=True))
+            await channel.send_message({"topic": "current_end"})
+            while True:
+                newest = (await news.next()).value
+                if isinstance(newest, Sandbox | Approval | Usage):
+                    await _tell(channel, newest, told.change(newest))
+
+
+def _wanted(services: Services, token: Token, channel: Channel) -> EventFilter:
+    asked = parse_event_filter(channel.params)
+    owner = visible_owner(token, channel.kind)
+    if asked.sandbox is not None:
+        reference = check_reference(asked.sandbox)
+        found = services.sandboxes.find(reference, owner=owner, caller=token.owner)
+        asked = replace(asked, sandbox=found.id)
+    return asked.seen_by(owner)
+
+
+async def _current(services: Services, wanted: EventFilter) -> AsyncIterator[Sandbox | Approval | Usage]:
+    if Topic.SANDBOX in wanted.topics:
+        for sandbox in services.sandboxes.live(owner=wanted.owner):
+            yield sandbox
+    if Topic.APPROVAL in wanted.topics:
+        # Those that wait: what was decided before is a list, not a state.
+        for approval in await services.store.approvals(
+            states={ApprovalState.PENDING},
+            limit=_MOST_APPROVALS,
+            sandbox=wanted.sandbox,
+            owner=wanted.owner,
+        ):
+            yield approval
+    if Topic.USAGE in wanted.topics:
+        for usage in services.usage.latest:
+            yield usage
+
+
+async def _tell(channel: Channel, value: Sandbox | Approval | Usage, change: str | None) -> None:
+    if change is not None:
+        topic = topic_of(value)
+        await channel.send_message({"topic": str(topic), "change": change, "value": _message(value)})
+
+
+def _message(value: Sandbox | Approval | Usage) -> dict[str, Any]:
+    match value:
+        case Sandbox():
+            return sandbox_message(value)
+        case Approval():
+            return approval_message(value)
+    return usage_message(value)
