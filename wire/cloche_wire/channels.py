@@ -11,6 +11,7 @@ Rules:
 - CLOSE is a place in the queue: it leaves after all data and ends. RESET is an axe: it drops what is queued.
 - What is to be sent is derived from this state, never from a queue of frames: after a lost link the peer's
   received offsets say which bytes are unsent again, and everything else follows.
+- The peer's words (parameters, info, results) are handed on and not kept; ours until they cannot be needed again.
 """
 
 from __future__ import annotations
@@ -221,12 +222,14 @@ class Channel:
 
     # What the peer did.
 
-    def accepted(self, info: Fields, window: int) -> None:
-        self.info, self.peer_window = info, window
+    def accepted(self, window: int) -> None:
+        # It has our OPEN: that is never sent again.
+        self.params = {}
+        self.peer_window = window
         self.state = State.OPEN
 
-    def closed(self, frame: Close) -> None:
-        self.result = frame.result
+    def closed(self) -> None:
+        self.params = {}
         # The peer is finished and will not read on; what it has sent us stays to be consumed.
         self.sending.clear()
         self.state = State.CLOSED_BY_PEER
@@ -360,4 +363,5 @@ class Channel:
     def _drop(self) -> None:
         self.sending.clear()
         self.receiving.clear()
+        self.params, self.info, self.result = {}, {}, {}
         self.open_unsent = self.accept_unsent = self.close_unsent = False

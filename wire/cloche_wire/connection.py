@@ -311,13 +311,13 @@ class Connection:
         if self._session.is_crowded:
             self.reset(channel.number, too_many(self.limits.max_channels))
         else:
-            events.append(Opened(channel.number, channel.kind, channel.params, channel.peer_window))
+            events.append(Opened(channel.number, frame.kind, frame.params, channel.peer_window))
 
     def _on_accept(self, frame: Accept, events: list[Event]) -> None:
         channel = self._session.addressed(frame)
         if channel is not None and channel.state is not State.RESETTING:
             self._session.accepted(channel, frame)
-            events.append(Accepted(channel.number, channel.info, channel.peer_window))
+            events.append(Accepted(channel.number, frame.info, channel.peer_window))
 
     def _on_data(self, frame: Data, events: list[Event]) -> None:
         channel = self._session.addressed(frame)
@@ -339,7 +339,7 @@ class Connection:
     def _on_close(self, frame: Close, events: list[Event]) -> None:
         channel = self._session.addressed(frame)
         if channel is not None and channel.state is not State.RESETTING:
-            channel.closed(frame)
+            channel.closed()
             events.append(Finished(channel.number, frame.result))
 
     def _on_reset(self, frame: Reset, events: list[Event]) -> None:

@@ -29,6 +29,8 @@ from cloche_wire.events import Confirmed, Event, Failed
 from cloche_wire.frames import LARGEST_NUMBER, TAG_OF, Accept, Fields, Frame, Hello, Open
 from cloche_wire.limits import MAX_STREAMS, Limits
 
+# Characters of the kind of a peer's channel that are kept, for messages.
+_KIND_KEPT = 60
 # A channel's part of what may still be promised: a quarter, over all its streams.
 _SHARE = 4 * MAX_STREAMS
 
@@ -88,12 +90,14 @@ class Session:
         self._highest_seen = number
         self._of_peer += 1
         window = self._promise(frame.window)
-        channel = self.channels[number] = Channel(number, frame.kind, frame.params, window, opened_here=False)
+        # Neither its parameters nor all of its kind: a peer that opens and never confirms must not fill our memory.
+        kind = frame.kind[:_KIND_KEPT]
+        channel = self.channels[number] = Channel(number, kind, {}, window, opened_here=False)
         return channel
 
     def accepted(self, channel: Channel, frame: Accept) -> None:
         """The peer has taken a channel of ours."""
-        channel.accepted(frame.info, self._promise(frame.window))
+        channel.accepted(self._promise(frame.window))
 
     @property
     def is_crowded(self) -> bool:

@@ -210,7 +210,7 @@ async def guest_link(
     """
 
     def log_defect(channel: Channel, error: Exception) -> None:
-        _log.error("handler_defect", sandbox=machine.machine_id, kind=channel.kind[:60], exc_info=error)
+        _log.error("handler_defect", sandbox=machine.machine_id, kind=channel.name, exc_info=error)
 
     connection = Connection(
         leader=True, software=software, session=secrets.token_bytes(16), limits=GUEST_LIMITS

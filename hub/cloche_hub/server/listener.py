@@ -274,4 +274,4 @@ def _token_text(hello: Hello) -> str:
 
 
 def _log_defect(channel: Channel, error: Exception) -> None:
-    _log.error("handler_defect", kind=channel.kind, exc_info=error)
+    _log.error("handler_defect", kind=channel.name, exc_info=error)

@@ -16,7 +16,7 @@ from cloche_wire.errors import (
     RemoteProtocolError,
     TooLarge,
 )
-from cloche_wire.frames import Open, Reset
+from cloche_wire.frames import Close, Open, Reset
 from tests.support.links import SMALL, Links, Stranger, joined, quiet
 from tests.wire.aio.guests import Guests, answer
 
@@ -161,6 +161,48 @@ class TestHandlers:
             assert not pair.follower._channels
             link.sever()
             await run.reason()
+
+    @pytest.mark.parametrize("refuses", [False, True])
+    async def test_nothing_of_a_request_is_kept_when_it_is_answered_though_nobody_confirms(
+        self, memory: Links, *, refuses: bool
+    ) -> None:
+        served: list[Channel] = []
+
+        async def serve(channel: Channel) -> None:
+            served.append(channel)
+            assert channel.kind == "k" * 200
+            assert channel.params == {"large": "x" * 100}
+            if refuses:
+                raise NotFound("no")
+            channel.close({})
+
+        async with joined(memory, on_open=serve, limits=SMALL) as pair:
+            link = await memory.make()
+            run = pair.start(pair.follower, link.follower)
+            stranger = Stranger(link.leader, leader=True, limits=SMALL)
+            await stranger.greets()
+            await stranger.says(Open(1, "k" * 200, {"large": "x" * 100}, 64))
+            await stranger.hears(Reset if refuses else Close)
+            assert 1 in pair.follower.connection.channels
+            (channel,) = served
+            assert channel.params == {}
+            assert channel.kind == "k" * 60
+            link.sever()
+            await run.reason()
+
+    @pytest.mark.parametrize("serves", [False, True])
+    async def test_an_error_of_ours_quotes_no_more_than_the_beginning_of_a_kind(
+        self, memory: Links, *, serves: bool
+    ) -> None:
+        async def fail(channel: Channel) -> None:
+            raise ZeroDivisionError
+
+        async with joined(memory, on_open=fail if serves else None, limits=SMALL) as pair:
+            await pair.link()
+            with pytest.raises(CodedError) as caught:
+                await pair.leader.call("k" * 300)
+            assert "k" * 60 in caught.value.message
+            assert "k" * 61 not in caught.value.message
 
 
 class TestCalls:

@@ -23,6 +23,8 @@ from cloche_wire.limits import MAX_STREAMS
 MESSAGES = 0
 """The stream that carries messages: msgpack values one after another."""
 
+_MOST_NAME = 60
+
 
 class Sink(Protocol):
     """Who is told of a channel's events, in the order they happened. Must not block and must not raise."""
@@ -51,7 +53,8 @@ class Channel:
     """One channel of a peer.
 
     Attributes:
-        number, kind, params: as opened.
+        number: of the channel.
+        kind, params: as the other side opened it, until its handler has ended; of one opened here the kind only.
         window: bytes a stream that may be sent ahead (known once accepted, for a channel opened here).
         sink: who gets the events; the channel's own buffers unless replaced before the next event.
     """
@@ -63,6 +66,15 @@ class Channel:
         self._messages: Messages | None = None
         self._message_turn = asyncio.Lock()
         self.sink: Sink = self._inbox
+
+    @property
+    def name(self) -> str:
+        """Its kind as messages show it: the other side chose it, at any length."""
+        return self.kind[:_MOST_NAME]
+
+    def forget_request(self) -> None:
+        """Its handler has ended: what was asked is nobody's any more, while the peer may take its time to confirm."""
+        self.kind, self.params = self.name, {}
 
     # Raw moves, for sinks: never wait.
 
@@ -247,7 +259,7 @@ class Channel:
     def require_live(self) -> None:
         """Raises Cancelled if the channel is over."""
         if not self.is_live:
-            raise Cancelled(f"{self.kind}: the caller has given up")
+            raise Cancelled(f"{self.name}: the caller has given up")
 
 
 class _Inbox:
@@ -314,7 +326,7 @@ class _Inbox:
                 raise LinkLost("the other side has closed the channel and reads no more")
             if self.is_closed_here and self._error is None:
                 raise LocalProtocolError(
-                    f"{self._channel.kind}: closed on this side; nothing more can be sent"
+                    f"{self._channel.name}: closed on this side; nothing more can be sent"
                 )
             credit = self._channel.credit(stream)
             if credit >= least:
@@ -361,7 +373,7 @@ class _Inbox:
             # A copy for each who waits: an exception that is raised twice gathers the frames of both.
             raise copy.copy(self._error)
         if self._is_over:
-            raise LocalProtocolError(f"{self._channel.kind}: the channel is over; nothing more happens on it")
+            raise LocalProtocolError(f"{self._channel.name}: the channel is over; nothing more happens on it")
         await self._changed.wait()
 
     def notify(self) -> None:

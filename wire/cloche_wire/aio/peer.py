@@ -144,7 +144,7 @@ class Peer:
             raise Cancelled(_GONE)
         params = params or {}
         number = self.connection.open(kind, params, window=window)
-        channel = self._channels[number] = Channel(self, number, kind, params, 0)
+        channel = self._channels[number] = Channel(self, number, kind, {}, 0)
         self.wake()
         return channel
 
@@ -353,21 +353,20 @@ class Peer:
         self._channels[event.channel] = channel
         if len(self._handler_tasks) >= self.connection.limits.max_channels:
             # A caller that gives up leaves a handler which may still be busy: these must not pile up either.
-            channel.reset(TooLarge(f"{event.kind}: too many requests are under way"))
+            channel.reset(TooLarge(f"{channel.name}: too many requests are under way"))
             return
         task = self._handlers.create_task(self._handle(channel))
         self._handler_tasks.add(task)
         task.add_done_callback(self._handler_tasks.discard)
 
     async def _handle(self, channel: Channel) -> None:
-        if self._on_open is None:
-            channel.reset(Cancelled(f"nobody serves {channel.kind!r} here"))
-            return
         try:
+            if self._on_open is None:
+                raise Cancelled(f"nobody serves {channel.name!r} here")
             await self._on_open(channel)
             if not channel.is_answered:
                 raise LocalProtocolError(
-                    f"the handler of {channel.kind!r} has ended without closing its channel"
+                    f"the handler of {channel.name!r} has ended without closing its channel"
                 )
         except asyncio.CancelledError:
             channel.reset(Cancelled("the other side is going away"))
@@ -376,10 +375,12 @@ class Peer:
             # The edge of a handler: one request's defect must not end the link.
             coded = meant_for_caller(error)
             if coded is None:
-                coded = InternalError(f"{channel.kind}: a defect; the log on that side has the cause")
+                coded = InternalError(f"{channel.name}: a defect; the log on that side has the cause")
                 if self._on_defect is not None:
                     self._on_defect(channel, error)
             channel.reset(coded)
+        finally:
+            channel.forget_request()
 
 
 async def _close(transport: Transport) -> None:
