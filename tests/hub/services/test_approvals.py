@@ -17,7 +17,7 @@ from cloche_hub.ports import Transaction
 from cloche_hub.services.approvals import TOPIC, Approvals
 from cloche_hub.services.changes import Change, Changes, News
 from cloche_hub.services.clock import Clock
-from cloche_hub.services.records import Records
+from cloche_hub.services.records import Records, noting
 from cloche_hub.store.store import open_store
 from tests.hub.domain.examples import MOMENT, approval, sandbox
 from tests.support.hub import FlakyStore, until, within
@@ -278,9 +278,10 @@ async def test_giving_up_what_is_decided_changes_nothing(tmp_path: Path) -> None
     async with holding(tmp_path) as held:
         pending = await held.open()
         await held.approvals.approve(ID, params=None, by="tok_1")
-        assert await held.approvals.abandon(pending, "its caller gave up", after=_nothing)
+        failed = noting(AuditName.CALLBACK_FAILED, actor="hub")
+        assert await held.approvals.abandon(pending, "its caller gave up", after=failed)
         assert await held.state() == "approved"
-        assert await held.names() == ["approval.requested", "approval.approved"]
+        assert await held.names() == ["approval.requested", "approval.approved", "callback.failed"]
 
 
 async def test_giving_up_what_was_being_added_leaves_nothing_pending(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -182,3 +183,21 @@ async def test_a_call_outlives_a_broken_link_of_its_handler_and_of_its_guest(hom
         gate.set()
         await shop.client.link()
         assert await result_of(called) == 7
+
+
+async def test_a_call_that_is_cut_off_has_its_end_in_the_audit(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nobody watches the channel: all that ends the call is that its task is cancelled with the link.
+    monkeypatch.setattr(
+        "cloche_hub.services.callbacks.while_wanted", lambda _channel: contextlib.nullcontext()
+    )
+    write_policy(home, ASK)
+    async with running_hub(home) as hub, answering(hub, "*") as shop:
+        await shop.client.create(name="a")
+        hub.machine.agent.callback("pay")
+        await pending(shop.client)
+        await shop.client.call("sandbox.remove", sandbox="a")
+        failed = await hub.happened(AuditName.CALLBACK_FAILED)
+        assert failed.detail["reason"] == "the hub has given it up"
+        assert (await hub.names()).count("approval.abandoned") == 1

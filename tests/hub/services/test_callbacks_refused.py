@@ -162,6 +162,9 @@ async def test_a_guest_that_has_much_parsed_waits_for_itself_and_holds_up_nobody
         assert sum(call["method"] == "flood" for call in shop.calls) < 50
         for call in flood:
             call.reset(Cancelled("enough"))
+        # What nobody waits for any more is not even looked at.
+        await result_of(greedy.callback("last"))
+        assert len(await hub.events(AuditName.CALLBACK_REQUESTED)) < 60
 
 
 async def test_a_sandbox_that_is_on_its_way_out_asks_nothing_more(home: Path) -> None:
