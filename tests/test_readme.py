@@ -145,6 +145,22 @@ def test_a_token_is_good_until_it_is_revoked(tmp_path: Path) -> None:
         hub.stop()
 
 
+@pytest.mark.machine
+def test_the_events_of_a_sandbox_are_its_life(hub: RealHub) -> None:
+    (program,) = (snippet for snippet in _snippets("python") if "hub.events" in snippet)
+    hub.start()
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=hub.env,
+        capture_output=True,
+        text=True,
+        timeout=80,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "gone removed"
+    assert "changed running" in done.stdout
+
+
 def test_what_make_is_asked_for_is_there() -> None:
     (plain,) = _snippets("")
     assert [

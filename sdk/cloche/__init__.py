@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cloche.approval_messages import ApprovalInfo
     from cloche.callback_messages import CallbackCall
     from cloche.errors import CodedError, CommandFailed, HubNotRunning
+    from cloche.event_messages import Event, Usage
     from cloche.file_messages import FileEntry
     from cloche.messages import (
         AuditEvent,
@@ -52,6 +53,7 @@ __all__ = [
     "Console",
     "Copied",
     "DiskUsage",
+    "Event",
     "ExitStatus",
     "FileEntry",
     "Files",
@@ -67,6 +69,7 @@ __all__ = [
     "Sandbox",
     "SandboxInfo",
     "TokenInfo",
+    "Usage",
     "Verified",
     "__version__",
     "aio",
@@ -88,6 +91,7 @@ _HOMES = {
     ),
     "cloche.transfer": ("Copied",),
     "cloche.token_messages": ("TokenInfo",),
+    "cloche.event_messages": ("Event", "Usage"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

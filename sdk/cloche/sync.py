@@ -302,6 +302,7 @@ class Hub(_Leaseholder[aio.Hub]):
         """What may leave sandboxes."""
         return Policy(self._portal, self._twin.policy)
 
+    events = iterating(aio.Hub.events)
     audit = iterating(aio.Hub.audit)
     verify_audit = blocking(aio.Hub.verify_audit)
     export_audit = iterating(aio.Hub.export_audit)

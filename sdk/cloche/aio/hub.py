@@ -7,7 +7,7 @@ async with Hub.connect() as hub, hub.create() as sandbox:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,6 +20,7 @@ from cloche.aio.tokens import Tokens
 from cloche.answers import Answer
 from cloche.config import find_address, find_token, reconnect_seconds
 from cloche.errors import Cancelled, HubNotRunning, LinkLost, ShuttingDown
+from cloche.event_messages import Event
 from cloche.messages import (
     AuditEvent,
     DiskUsage,
@@ -270,6 +271,49 @@ class Hub:
     def tokens(self) -> Tokens:
         """Who may use the hub."""
         return Tokens(self._link)
+
+    # Events.
+
+    async def events(
+        self,
+        *,
+        topics: Sequence[str] = (),
+        sandbox: str | None = None,
+        owner: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        states: Sequence[str] = (),
+    ) -> AsyncIterator[Event]:
+        """What there is, then an event `current_end`, then what changes, without end.
+
+        Who is slow gets the newest state of each thing, and not each step on the way.
+
+        Args:
+            topics: sandbox, approval, usage; all if none is given.
+            sandbox: only what is about this one.
+            owner: only what belongs to this one.
+            labels: only sandboxes whose labels match these patterns (`*` is any text), and what is about them.
+            states: only things in these states; a thing that leaves them is told as gone.
+
+        Raises:
+            NotFound, BadRequest: no such sandbox, or a filter will not do.
+            LinkLost: the hub was lost for good, or has forgotten what it told: begin anew.
+            TooLarge: more has changed than is kept for who does not read: begin anew.
+        """
+        params: dict[str, Any] = {
+            "topics": list(topics),
+            "labels": dict(labels or {}),
+            "states": list(states),
+        }
+        params |= {
+            name: value for name, value in (("sandbox", sandbox), ("owner", owner)) if value is not None
+        }
+        channel = self._link.open("events", params)
+        try:
+            async for message in channel.messages():
+                yield Event.parse(message)
+            await channel.result()
+        finally:
+            channel.reset(Cancelled("the caller has seen enough"))
 
     # Audit.
 

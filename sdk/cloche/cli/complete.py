@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 _MOMENT_S = 1.0
 _FLAVORS = (("small", "1 CPU, 512 MiB"), ("medium", "2 CPUs, 2 GiB"), ("large", "4 CPUs, 4 GiB"))
+_TOPICS = (
+    ("sandbox", "their states"),
+    ("approval", "what waits, decisions"),
+    ("usage", "processor, memory, disk"),
+)
 _SCOPES = (("owner", "its owner's sandboxes"), ("operator", "everybody's sandboxes"), ("admin", "everything"))
 _RECIPES = (("python", "Python with pip"), ("minimal", "what the agent needs, and no more"))
 
@@ -22,6 +27,11 @@ Offer = list[tuple[str, str]]
 def complete_flavors(incomplete: str) -> Offer:
     """Sizes of machines."""
     return _beginning(incomplete, _FLAVORS)
+
+
+def complete_topics(incomplete: str) -> Offer:
+    """What events are about."""
+    return _beginning(incomplete, _TOPICS)
 
 
 def complete_scopes(incomplete: str) -> Offer:

@@ -16,12 +16,14 @@ from cloche.errors import (
     Cancelled,
     Conflict,
     HubNotRunning,
+    LinkLost,
     NotFound,
     ShuttingDown,
     Unauthenticated,
 )
 from cloche.messages import Progress, Verified
 from cloche_wire.aio import Channel
+from tests.sdk.test_event_messages import SANDBOX, told
 from tests.support.local_hub import LocalHub, local_hub
 from tests.support.scripted_hub import TOKEN, refuse
 
@@ -211,3 +213,57 @@ async def test_stopping_returns_when_the_hub_has_begun_to(client: Hub, hub: Loca
 async def test_a_hub_that_is_gone_before_it_answers_has_stopped(client: Hub, hub: LocalHub) -> None:
     hub.handlers["hub.stop"] = refuse(ShuttingDown("going"))
     await client.stop()
+
+
+# Events.
+
+
+async def test_events_are_typed_and_their_filters_are_structured(hub: LocalHub, client: Hub) -> None:
+    async def handle(channel: Channel) -> None:
+        channel.accept()
+        await channel.send_message(told("sandbox", SANDBOX, "current"))
+        await channel.send_message({"topic": "current_end"})
+        channel.close({})
+
+    hub.handlers["events"] = handle
+    heard = [event async for event in client.events(topics=["sandbox"], owner="ann", states=["running"])]
+    assert [(event.topic, event.change) for event in heard] == [("sandbox", "current"), ("current_end", None)]
+    assert hub.asked[-1] == (
+        "events",
+        {"topics": ["sandbox"], "labels": {}, "states": ["running"], "owner": "ann"},
+    )
+
+
+async def test_events_end_with_an_error_when_the_hub_has_forgotten_them(hub: LocalHub, client: Hub) -> None:
+    async def handle(channel: Channel) -> None:
+        channel.accept()
+        await channel.send_message({"topic": "current_end"})
+        await channel.wait_confirmed()
+
+    hub.handlers["events"] = handle
+    async with asyncio.timeout(10):
+        events = client.events()
+        assert (await anext(events)).topic == "current_end"
+        hub.forget()
+        hub.cut()
+        with pytest.raises(LinkLost):
+            await anext(events)
+
+
+async def test_who_has_heard_enough_tells_the_hub(hub: LocalHub, client: Hub) -> None:
+    given_up = asyncio.Event()
+
+    async def handle(channel: Channel) -> None:
+        channel.accept()
+        await channel.send_message({"topic": "current_end"})
+        try:
+            await channel.wait_confirmed()
+        except Cancelled:
+            given_up.set()
+            raise
+
+    hub.handlers["events"] = handle
+    async with asyncio.timeout(10):
+        async with aclosing(client.events()) as events:  # type: ignore[type-var]
+            await anext(events)
+        await given_up.wait()

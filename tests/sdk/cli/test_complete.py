@@ -11,6 +11,7 @@ from cloche.cli.complete import (
     complete_recipes,
     complete_sandboxes,
     complete_scopes,
+    complete_topics,
 )
 from tests.sdk.cli.conftest import Cloche
 from tests.support.local_hub import LocalHub
@@ -46,6 +47,10 @@ async def test_recipes_are_those_built_and_those_that_come_with_cloche(cloche: C
     await cloche("image", "build", "minimal")
     assert [name for name, _ in await asyncio.to_thread(complete_recipes, "")] == ["minimal", "python"]
     assert [name for name, _ in await asyncio.to_thread(complete_recipes, "p")] == ["python"]
+
+
+def test_topics_are_offered() -> None:
+    assert [name for name, _ in complete_topics("")] == ["sandbox", "approval", "usage"]
 
 
 def test_scopes_are_offered_with_their_reach() -> None:

@@ -134,36 +134,42 @@ def changes(monkeypatch: pytest.MonkeyPatch) -> Changes:
 async def test_a_client_that_reads_nothing_gets_the_newest_state_and_costs_nothing(
     tmp_path: Path, changes: Changes
 ) -> None:
-    async with running_hub(tmp_path / "home") as hub, hub.client(limits=TINY) as slow:
-        async with events(slow, topics=["sandbox"]) as channel:
-            assert await heard(channel) == END
-            (news,) = changes._subscribers
-            for number in range(10_000):
-                thing = f"box-{number % 10}"
-                changes.publish(
-                    "sandbox", thing, sandbox(id=thing, name=f"{thing}-{number}", state=State.RUNNING)
-                )
-                if number % 10 == 9:
-                    await asyncio.sleep(0)
-                    # One for each thing at most; what is on its way is bounded by the client's window.
-                    assert len(news._waiting) <= 10
-            missing, names = {f"box-{thing}-{9990 + thing}" for thing in range(10)}, 0
-            while missing:
-                missing.discard((await heard(channel))[2])
-                names += 1
-            assert names < 100, "what nobody has read has been replaced"
+    async with (
+        running_hub(tmp_path / "home") as hub,
+        hub.client(limits=TINY) as slow,
+        events(slow, topics=["sandbox"]) as channel,
+    ):
+        assert await heard(channel) == END
+        (news,) = changes._subscribers
+        for number in range(10_000):
+            thing = f"box-{number % 10}"
+            changes.publish(
+                "sandbox", thing, sandbox(id=thing, name=f"{thing}-{number}", state=State.RUNNING)
+            )
+            if number % 10 == 9:
+                await asyncio.sleep(0)
+                # One for each thing at most; what is on its way is bounded by the client's window.
+                assert len(news._waiting) <= 10
+        missing, names = {f"box-{thing}-{9990 + thing}" for thing in range(10)}, 0
+        while missing:
+            missing.discard((await heard(channel))[2])
+            names += 1
+        assert names < 100, "what nobody has read has been replaced"
 
 
 async def test_a_client_behind_in_more_things_than_are_kept_is_told_to_begin_anew(
     tmp_path: Path, changes: Changes
 ) -> None:
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        async with events(client, topics=["sandbox"]) as channel:
-            assert await heard(channel) == END
-            for number in range(MOST + 1):
-                changes.publish("sandbox", f"sb_{number}", sandbox(id=f"sb_{number}", state=State.RUNNING))
-            with pytest.raises(TooLarge, match="subscribe again"):
-                await until_state(channel, "a", "never")
+    async with (
+        running_hub(tmp_path / "home") as hub,
+        hub.client() as client,
+        events(client, topics=["sandbox"]) as channel,
+    ):
+        assert await heard(channel) == END
+        for number in range(MOST + 1):
+            changes.publish("sandbox", f"sb_{number}", sandbox(id=f"sb_{number}", state=State.RUNNING))
+        with pytest.raises(TooLarge, match="subscribe again"):
+            await until_state(channel, "a", "never")
 
 
 async def test_a_subscription_that_is_given_up_leaves_nothing_behind(
