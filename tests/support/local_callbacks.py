@@ -164,12 +164,12 @@ class LocalApprovals:
         change = "current"
         while True:
             for approval in reversed(self.asked):
-                if told.get(approval["id"]) != approval:
-                    told[approval["id"]] = dict(approval)
-                    message = {"topic": "approval", "change": change, "value": approval}
-                    await channel.send_message(message)
+                is_news = told.get(approval["id"]) != approval
+                told[approval["id"]] = dict(approval)
+                if is_news and (change == "changed" or approval["state"] == "pending"):
+                    await channel.send_message({"topic": "approval", "change": change, "value": approval})
             if change == "current":
-                await channel.send_message({"topic": "approval", "change": "current_end"})
+                await channel.send_message({"topic": "current_end"})
                 change = "changed"
             async with self._changed:
                 await self._changed.wait_for(lambda: any(told.get(one["id"]) != one for one in self.asked))

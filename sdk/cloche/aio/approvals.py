@@ -108,11 +108,9 @@ class Approvals:
         try:
             async for message in channel.messages():
                 read = Answer("event", message)
-                if read.text("change") not in ("current", "changed"):
+                if read.text("topic") != "approval" or read.text("change") == "gone":
                     continue
-                approval = ApprovalInfo.parse(read.of_type("value", dict))
-                if approval.is_pending or read.text("change") == "changed":
-                    yield approval
+                yield ApprovalInfo.parse(read.of_type("value", dict))
             await channel.result()
         finally:
             channel.reset(Cancelled("the caller has seen enough"))

@@ -60,6 +60,15 @@ def complete_sandboxes(incomplete: str) -> Offer:
     return _beginning(incomplete, _ask(ask))
 
 
+def complete_approvals(incomplete: str) -> Offer:
+    """Ids of approvals that wait."""
+
+    async def ask(hub: Hub) -> Offer:
+        return [(one.id, f"{one.method} of {one.sandbox_name}") for one in await hub.approvals.list()]
+
+    return _beginning(incomplete, _ask(ask))
+
+
 def complete_places(incomplete: str) -> Offer:
     """Sandboxes as `cloche cp` names them; what else there is, the shell knows."""
     if ":" in incomplete or "/" in incomplete:

@@ -14,7 +14,9 @@ from typing import Annotated
 import typer
 
 from cloche.cli import (
+    approvals,
     audit,
+    callbacks,
     completion,
     copy,
     disk,
@@ -77,6 +79,8 @@ def build_app(*, completes: bool = False) -> typer.Typer:
         image,
         hub,
         disk,
+        approvals,
+        callbacks,
         policy,
         token,
         events,

@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from cloche.aio import Hub
 from cloche.background import Started, start_hub
-from cloche.cli.failures import BY_SIGNAL
+from cloche.cli.failures import BY_SIGNAL, PipeClosed
 from cloche.cli.output import say
 from cloche.config import find_address
 from cloche.errors import HubNotRunning
@@ -93,17 +93,27 @@ def _install(interrupts: Interrupts) -> None:
             loop.add_signal_handler(number, interrupts.on_signal, number)
 
 
-def with_hub(work: Callable[[Hub, Interrupts], Awaitable[int | None]], *, start: bool = True) -> int:
+def with_hub(
+    work: Callable[[Hub, Interrupts], Awaitable[int | None]],
+    *,
+    start: bool = True,
+    tells_waiting: bool = True,
+) -> int:
     """Runs a command's work with a connection to the hub.
 
     Args:
         work: the command.
         start: whether to start this user's hub if it does not run.
+        tells_waiting: whether to say afterwards how many approvals waited when it began.
     """
 
     async def connected(interrupts: Interrupts) -> int | None:
         async with await connect(start=start) as hub:
-            return await work(hub, interrupts)
+            try:
+                return await work(hub, interrupts)
+            finally:
+                if tells_waiting:
+                    tell_waiting(hub.approvals.waiting)
 
     return run_async(connected)
 
@@ -117,6 +127,15 @@ async def connect(*, start: bool) -> Hub:
             raise
     tell_started(await start_hub())
     return await Hub.connect(on_trouble=say)
+
+
+def tell_waiting(count: int) -> None:
+    """Says that somebody waits for a decision: one that nobody sees is one that nobody makes."""
+    if count:
+        are = "approval is" if count == 1 else "approvals are"
+        # The error that may be on its way tells more than that this cannot be said.
+        with contextlib.suppress(PipeClosed, OSError):
+            say(f"{count} {are} waiting; see: cloche approvals ls")
 
 
 def tell_started(started: Started) -> None:

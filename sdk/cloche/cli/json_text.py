@@ -1,0 +1,86 @@
+"""JSON that a person reads or writes: shown without harm, read strictly. Pure but for `read_json`.
+
+Rule: what is shown is the value and nothing else: whatever does not print is written as JSON's own escapes.
+Rule: what two readers could understand differently (a member that comes twice, NaN) is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from cloche.errors import BadRequest
+
+MAX_TEXT = 1 << 20
+"""Characters; more than any hub takes."""
+
+# What editors obey in a text that they open: lines such as `vim: set …` and `-*- mode: … -*-`.
+_ORDERS = re.compile(r"(?i)(?<!\w)(vim?[<=>]?\d*|ex|local variables)\s*(:)|-(\*)-")
+
+
+def shown_json(value: Any) -> str:
+    """A value as indented JSON that does nothing to a terminal, nor to an editor, but appear in it."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
+    # SAFETY: a guest wrote it. Outside of JSON's texts there is nothing but ASCII, so only texts are escaped.
+    return _ORDERS.sub(_escape_order, "".join(map(_visible, text)))
+
+
+def brief_json(value: Any, *, most: int) -> str:
+    """A value as one line of at most so many characters, cut where it is longer."""
+    line = "".join(map(_visible, json.dumps(value, ensure_ascii=False, sort_keys=True)))
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def parse_json(text: str) -> Any:
+    """A value from what a person wrote.
+
+    Raises:
+        ValueError: it is no good JSON; the message says why.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_members, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("too many lists and maps inside one another") from None
+
+
+def read_json(argument: str) -> Any:
+    """A value from an option: JSON, `@FILE`, or `-` for standard input.
+
+    Raises:
+        ValueError: it is no good JSON.
+        OSError: the file cannot be read.
+    """
+    if argument == "-":
+        return parse_json(sys.stdin.read(MAX_TEXT))
+    if not argument.startswith("@"):
+        return parse_json(argument)
+    try:
+        with Path(argument[1:]).open(encoding="utf-8") as opened:
+            return parse_json(opened.read(MAX_TEXT))
+    except UnicodeDecodeError:
+        raise BadRequest(f"{argument[1:]} is no text in UTF-8") from None
+
+
+def _visible(character: str) -> str:
+    if character.isprintable() or character == "\n":
+        return character
+    return json.dumps(character)[1:-1]
+
+
+def _escape_order(found: re.Match[str]) -> str:
+    sign = found[2] or found[3]
+    return found[0].replace(sign, f"\\u{ord(sign):04x}")
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a member comes twice in one map")
+    return members
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number in JSON")

@@ -1,0 +1,54 @@
+"""JSON that a person reads or writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cloche.cli.json_text import brief_json, parse_json, read_json, shown_json
+from cloche.errors import BadRequest
+
+HOSTILE: dict[str, Any] = {
+    "\x1b[2J": "\x9b31m\u202e\u2028\ud800\n\t",
+    "vim: set modeline": ["/* ex: set x */", "vi:set x", "Local Variables: x", "-*- mode: x -*-", "vim700:x"],
+    "plain": ["https://example.com:1/*-*", "index: 3", "é😀"],
+}
+
+
+def test_what_is_shown_is_the_value_and_harmless() -> None:
+    text = shown_json(HOSTILE)
+    assert json.loads(text) == HOSTILE
+    assert text.replace("\n", "").isprintable()
+    assert [
+        order for order in ("vim:", "ex:", "vi:set", "ables:", "-*-", "vim700:") if f" {order}" in text
+    ] == []
+    assert [order for order in ('"vim:', '"vi:', '"-*-') if order in text] == []
+    assert '"https://example.com:1/*-*"' in text
+    assert '"index: 3"' in text
+    assert "é😀" in text
+
+
+def test_what_is_shown_briefly_is_one_line_that_is_cut() -> None:
+    assert brief_json({"b": 1, "a": "\x1b\n"}, most=40) == '{"a": "\\u001b\\n", "b": 1}'
+    assert brief_json("x" * 100, most=10) == '"xxxxxxxx…'
+    assert brief_json("\u202e" * 100, most=8) == '"\\u202e…'
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a": 1, "a": 2}', "NaN", "[" * 100_000, "1 2"])
+def test_what_two_readers_could_understand_differently_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_json(text)
+
+
+def test_a_value_is_given_here_or_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "params.json").write_text('{"é": 1}')
+    assert read_json('{"a": 1}') == {"a": 1}
+    assert read_json(f"@{tmp_path}/params.json") == {"é": 1}
+    with pytest.raises(OSError, match="No such file"):
+        read_json(f"@{tmp_path}/none")
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    with pytest.raises(BadRequest, match="no text in UTF-8"):
+        read_json(f"@{tmp_path}/bytes")
