@@ -37,8 +37,8 @@ async def test_a_tree_goes_into_a_machine_and_comes_back(
         back = await sandbox.files.download("tree", tmp_path / "back")
         assert (back.files, back.bytes, back.skipped) == (sent.files, sent.bytes, ())
         # Its own user cannot remove what is in a folder it may not change.
-        path = (await sandbox.files.stat("tree")).path
-        await sandbox.files.remove(path, recursive=True, user="root")
+        there = (await sandbox.files.stat("tree")).path
+        await sandbox.files.remove(there, recursive=True, user="root")
     locked, tool, target, digest = told.stdout.splitlines()
     assert (locked[:10], tool[:10], target) == ("dr-xr-xr-x", "-rwxr-xr-x", "./d//tool")
     assert digest.split()[0] == hashlib.sha256((source / "d/tool").read_bytes()).hexdigest()
@@ -70,8 +70,8 @@ def test_copies_on_the_command_line(real_hub: RealHub, box: str, tmp_path: Path)
     ran = real_hub.cloche("cp", "box:t", str(tmp_path / "t"))
     assert ran.status == 1
     assert sorted(ran.err.splitlines()) == [
-        "cloche: left out out: the link could lead out of what is copied",
-        "cloche: left out pipe: it is no file, folder or link",
+        "cloche: left out box:t/out: the link could lead out of what is copied",
+        "cloche: left out box:t/pipe: it is no file, folder or link",
     ]
     assert [path.name for path in (tmp_path / "t").iterdir()] == ["a"]
     content = os.urandom(1 << 20)

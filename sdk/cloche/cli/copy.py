@@ -103,7 +103,7 @@ class _Copy:
             OSError: something here cannot be read or written.
             CodedError: something in a sandbox cannot.
         """
-        from cloche.transfer import Copied
+        from cloche.transfer import Copied, Skipped
 
         sources, target = self._request.sources, self._request.target
         is_folder = not target.is_stdio and await self._is_folder(target)
@@ -114,7 +114,11 @@ class _Copy:
             sum(one.files for one in done),
             sum(one.bytes for one in done),
             sum(one.duration_s for one in done),
-            tuple(skipped for one in done for skipped in one.skipped),
+            tuple(
+                Skipped(f"{str(source).removesuffix('/')}/{skipped.path}", skipped.reason)
+                for source, one in zip(sources, done, strict=True)
+                for skipped in one.skipped
+            ),
         )
 
     async def _copy(self, source: Place, target: Place, *, is_folder: bool) -> Copied:
