@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+Tell = Callable[[str], None]
+"""Told, in a few words, what is measured now."""
 
 RESULTS = Path(__file__).parent / "results" / "latest.json"
 
@@ -66,6 +69,16 @@ def row(
         met=None if goal is None else goal.is_met(judged),
         n=len(ours),
     )
+
+
+def milliseconds(seconds: Sequence[float]) -> list[float]:
+    """Samples in seconds as samples in milliseconds."""
+    return [1000 * sample for sample in seconds]
+
+
+def overheads(ours: Sequence[float], bare: Sequence[float]) -> list[float]:
+    """By how much ours are above bare, quantile by quantile."""
+    return [a - b for a, b in zip(sorted(ours), sorted(bare), strict=True)]
 
 
 def table(rows: Sequence[Row]) -> str:

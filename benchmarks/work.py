@@ -1,0 +1,222 @@
+"""What consoles, files, callbacks and the audit cost beside the same guest's work without hub and client."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import time
+from pathlib import Path
+
+from benchmarks.bare import BareMachine
+from benchmarks.report import Goal, Row, Tell, milliseconds, overheads, row
+from cloche.aio import Hub, Sandbox
+from cloche.callback_messages import CallbackCall
+from cloche_wire.errors import Cancelled
+
+FILE_MIB = 64
+FLOOD_MIB = 8
+_AT_ONCE = 16
+"""Requests that wait for the disk together."""
+_TYPING_S = 0.05
+"""Between two keys of somebody who types fast."""
+_CAT = ["sh", "-c", "stty raw -echo; echo ready; exec cat"]
+_CALLS = """
+import sys, time
+from cloche_callback import callback
+for _ in range(int(sys.argv[1])):
+    began = time.perf_counter()
+    assert callback("bench.echo", {"n": 7}) == {"n": 7}
+    print(time.perf_counter() - began, flush=True)
+"""
+
+
+# Consoles.
+
+
+async def console_rows(sandbox: Sandbox, machine: BareMachine, n: int, tell: Tell) -> list[Row]:
+    """A key's way to the guest's terminal and back at typing pace, and a terminal's flood."""
+    tell("keys in a console")
+    ours = await _echoes(sandbox, 20 * n)
+    bare = _bare_echoes(machine, 20 * n)
+    above = milliseconds(overheads(ours, bare))
+    tell(f"a console's flood of {FLOOD_MIB} MiB")
+    floods, bare_floods = [], []
+    for _ in range(n):
+        floods.append(await _flood(sandbox))
+        bare_floods.append(_bare_flood(machine))
+    return [
+        row("key echo", "ms", milliseconds(ours), milliseconds(bare)),
+        row("key echo above bare", "ms", above, goal=Goal(most=1.0)),
+        row("console flood", "MB/s", floods, bare_floods),
+    ]
+
+
+async def _echoes(sandbox: Sandbox, n: int) -> list[float]:
+    samples = []
+    async with sandbox.console(_CAT) as console:
+        seen = b""
+        while b"ready" not in seen:
+            seen += await console.read()
+        for _ in range(n):
+            await asyncio.sleep(_TYPING_S)
+            began = time.perf_counter()
+            await console.write(b"x")
+            while b"x" not in await console.read():
+                pass
+            samples.append(time.perf_counter() - began)
+    return samples
+
+
+def _bare_echoes(machine: BareMachine, n: int) -> list[float]:
+    samples = []
+    console = machine.link.open("pty", _pty(_CAT))
+    console.wait_output(b"ready")
+    for _ in range(n):
+        # The link is idle meanwhile, as a client's is.
+        time.sleep(_TYPING_S)
+        began = time.perf_counter()
+        console.write(b"x")
+        console.wait_more()
+        samples.append(time.perf_counter() - began)
+    console.reset(Cancelled("enough"))
+    machine.link.ping()
+    return samples
+
+
+def _flooding() -> list[str]:
+    # No translation of line ends: then as many bytes come as are written.
+    return ["sh", "-c", f"stty raw; exec head -c {FLOOD_MIB << 20} /dev/zero"]
+
+
+async def _flood(sandbox: Sandbox) -> float:
+    began, received = time.perf_counter(), 0
+    async with sandbox.console(_flooding()) as console:
+        async for piece in console:
+            received += len(piece)
+    _expect(received, FLOOD_MIB)
+    return received / 1e6 / (time.perf_counter() - began)
+
+
+def _bare_flood(machine: BareMachine) -> float:
+    began = time.perf_counter()
+    console = machine.link.open("pty", _pty(_flooding()))
+    console.result()
+    _expect(len(console.stdout), FLOOD_MIB)
+    return len(console.stdout) / 1e6 / (time.perf_counter() - began)
+
+
+def _pty(argv: list[str]) -> dict[str, object]:
+    return {"console": "con_bench", "argv": argv, "env": {"TERM": "xterm"}, "rows": 24, "cols": 80}
+
+
+# Files.
+
+
+async def file_rows(sandbox: Sandbox, machine: BareMachine, n: int, tell: Tell) -> list[Row]:
+    """How fast a large file goes in and comes out; ours are hashed by hub and client on the way."""
+    tell(f"files of {FILE_MIB} MiB")
+    data = bytes(range(256)) * (FILE_MIB << 12)
+    ups, bare_ups, downs, bare_downs = [], [], [], []
+    for _ in range(n):
+        began = time.perf_counter()
+        await sandbox.files.write("bench", data)
+        ups.append(len(data) / 1e6 / (time.perf_counter() - began))
+        bare_ups.append(_bare_upload(machine, data))
+        began = time.perf_counter()
+        _expect(len(await sandbox.files.read("bench")), FILE_MIB)
+        downs.append(len(data) / 1e6 / (time.perf_counter() - began))
+        bare_downs.append(_bare_download(machine))
+    return [
+        row(f"upload of {FILE_MIB} MiB", "MB/s", ups, bare_ups, goal=Goal(least=0.6)),
+        row(f"download of {FILE_MIB} MiB", "MB/s", downs, bare_downs, goal=Goal(least=0.6)),
+    ]
+
+
+def _bare_upload(machine: BareMachine, data: bytes) -> float:
+    began = time.perf_counter()
+    upload = machine.link.open("file.write", {"path": "bench", "exclusive": False, "parents": False})
+    upload.wait_accepted()
+    upload.write(data)
+    upload.end()
+    upload.result()
+    return len(data) / 1e6 / (time.perf_counter() - began)
+
+
+def _bare_download(machine: BareMachine) -> float:
+    began = time.perf_counter()
+    download = machine.link.open("file.read", {"path": "bench", "offset": 0})
+    download.result()
+    _expect(len(download.stdout), FILE_MIB)
+    return len(download.stdout) / 1e6 / (time.perf_counter() - began)
+
+
+# Callbacks.
+
+
+async def callback_rows(sandbox: Sandbox, machine: BareMachine, n: int, tell: Tell) -> list[Row]:
+    """A call out of a running program, allowed by a rule and answered by this program."""
+    tell("callbacks")
+
+    @sandbox.callback("bench.*")
+    async def echo(call: CallbackCall) -> object:
+        return call.params
+
+    async with echo:
+        completed = await sandbox.run(["python3", "-c", _CALLS, str(n + 3)], check=True)
+    ours = [float(line) for line in completed.stdout.split()]
+    bare = _bare_calls(machine, n + 3)
+    # The first few warm up both guests' translated code.
+    return [row("callback under an allow rule", "ms", milliseconds(ours[3:]), milliseconds(bare[3:]))]
+
+
+def _bare_calls(machine: BareMachine, n: int) -> list[float]:
+    link = machine.link
+    program = link.start("python3", "-c", _CALLS, str(n))
+    for _ in range(n):
+        link.wait_until(lambda: bool(link.offered) or program.is_over, "a callback")
+        offered = link.offered.pop()
+        link.connection.accept(offered.channel)
+        link.connection.close(offered.channel, {"result": offered.params["params"]})
+    return [float(line) for line in program.wait().stdout.split()]
+
+
+# The audit.
+
+
+async def audit_rows(hub: Hub, home: Path, n: int, tell: Tell) -> list[Row]:
+    """How many events a second become durable where several requests wait for theirs at once.
+
+    Bare is a loop that commits one row after another to a database on the same disk.
+    """
+    tell("durable audit events")
+    ours, bare = [], []
+    for turn in range(3):
+        began = time.perf_counter()
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(_AT_ONCE):
+                tasks.create_task(_make_tokens(hub, f"bench-{turn}-{number}", n // _AT_ONCE))
+        ours.append(n / (time.perf_counter() - began))
+        bare.append(await asyncio.to_thread(_commits_a_second, home / "bare.db", n))
+    return [row("durable audit events", "1/s", ours, bare)]
+
+
+async def _make_tokens(hub: Hub, name: str, n: int) -> None:
+    for number in range(n):
+        await hub.tokens.create(f"{name}-{number}", owner="bench")
+
+
+def _commits_a_second(path: Path, n: int) -> float:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")
+        database.execute("CREATE TABLE IF NOT EXISTS events (seq INTEGER PRIMARY KEY, detail TEXT)")
+        began = time.perf_counter()
+        for _ in range(n):
+            database.execute("INSERT INTO events (detail) VALUES (?)", ("x" * 300,))
+        return n / (time.perf_counter() - began)
+
+
+def _expect(received: int, mib: int) -> None:
+    if received != mib << 20:
+        raise RuntimeError(f"received {received} bytes of {mib << 20}")
