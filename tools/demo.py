@@ -7,6 +7,7 @@ Rule: whatever happens, nothing it started is left running.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -16,11 +17,24 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CLOCHE = ROOT / ".venv/bin/cloche"
-PROGRAM = ROOT / "tools/demo_program.py"
+SHOP = ROOT / "tools/demo_shop.py"
+POLICY = """\
+[[rule]]
+name = "orders cost money"
+methods = ["shop.*"]
+verdict = "ask"
+deadline = "10m"
+reason = "a person decides what is bought"
+"""
+
+
+_PROGRAM_S = 120
+"""Bound of what the machine works for, in software emulation on a busy host; people may think as long as they like."""
 
 
 class DemoFailed(Exception):
@@ -46,25 +60,64 @@ class Demo:
         """One line of story."""
         print(f"\n{self._dim}# {text}{self._plain}", flush=True)
 
-    def step(self, *words: str, stdin: Path | None = None) -> None:
+    def show(self, text: str) -> None:
+        """What a user would look at or write, indented."""
+        print("\n".join(f"  {line}" for line in text.splitlines()), flush=True)
+
+    def step(self, *words: str) -> None:
         """Runs `cloche WORDS…` with its output on the terminal.
 
         Raises:
             DemoFailed: it did not exit with 0.
         """
         typed = shlex.join(["cloche", *words])
-        if stdin is not None:
-            typed += f" < {stdin.relative_to(ROOT)}"
         print(f"{self._bold}$ {typed}{self._plain}", flush=True)
         began = time.monotonic()
-        with (stdin or Path(os.devnull)).open("rb") as source:
-            # SAFETY: the words are this file's own.
-            status = subprocess.run(
-                [CLOCHE, *words], env=self._environment, stdin=source, check=False
-            ).returncode
+        # SAFETY: the words are this file's own, or the id of an approval of this run's hub.
+        status = subprocess.run(
+            [CLOCHE, *words], env=self._environment, stdin=subprocess.DEVNULL, check=False
+        ).returncode
         print(f"{self._dim}  ({time.monotonic() - began:.2f} s){self._plain}", flush=True)
         if status != 0:
             raise DemoFailed(f"`{typed}` ended with status {status}")
+
+    @contextlib.contextmanager
+    def running(self, program: Path) -> Iterator[None]:
+        """Runs a Python program beside what happens inside, which it must not outlast by long.
+
+        Raises:
+            DemoFailed: it did not exit with 0.
+        """
+        typed = f"python {program.relative_to(ROOT)}"
+        print(f"{self._bold}$ {typed} &{self._plain}", flush=True)
+        # SAFETY: a file of this checkout.
+        process = subprocess.Popen([sys.executable, program], env=self._environment, stdin=subprocess.DEVNULL)
+        try:
+            yield
+            status = process.wait(timeout=_PROGRAM_S)
+        except subprocess.TimeoutExpired:
+            raise DemoFailed(f"`{typed}` did not end within {_PROGRAM_S} s") from None
+        finally:
+            process.kill()
+            process.wait()
+        if status != 0:
+            raise DemoFailed(f"`{typed}` ended with status {status}")
+
+    def await_approval(self) -> str:
+        """The id of the first approval that waits, as soon as there is one."""
+        # SAFETY: the words are this file's own.
+        watching = subprocess.Popen(
+            [CLOCHE, "approvals", "watch", "--json"], env=self._environment, stdout=subprocess.PIPE
+        )
+        try:
+            assert watching.stdout is not None
+            if not select.select([watching.stdout], [], [], _PROGRAM_S)[0]:
+                raise DemoFailed("nothing asked for an approval")
+            line = watching.stdout.readline()
+        finally:
+            watching.kill()
+            watching.communicate()
+        return str(json.loads(line)["id"])
 
     def ask(self, *words: str) -> dict[str, object]:
         """What `cloche WORDS… --json` answers; not shown."""
@@ -78,16 +131,24 @@ class Demo:
         return parsed
 
 
-def tell_story(demo: Demo) -> None:
+def tell_story(demo: Demo, home: Path) -> None:
     """The steps."""
+    demo.say("What may leave a sandbox is a policy. In this one, a person decides what is bought:")
+    (home / "policy.toml").write_text(POLICY)
+    demo.show(POLICY)
     demo.say("The hub owns the machines. This one is the demo's own and ends with it.")
     demo.step("hub", "--background")
     demo.say("What a machine starts from is built once from a recipe, and kept.")
     demo.step("image", "build", "python")
     demo.say("A sandbox is a clone of a booted machine; the first one boots what the others are cloned from.")
-    demo.step("create", "--name", "demo")
-    demo.say("Run a program in it. It comes by standard input; its output streams back as it is made.")
-    demo.step("exec", "demo", "--", "python3", "-", stdin=PROGRAM)
+    demo.step("create", "--name", "demo", "--label", "for=demo")
+    demo.say("A program of ours runs code nobody trusts in it, and answers what that code may ask for.")
+    with demo.running(SHOP):
+        approval = demo.await_approval()
+        demo.say("The code has asked for something that costs money. It waits, and so does its call:")
+        demo.step("approvals", "ls")
+        demo.step("approvals", "show", approval)
+        decide(demo, approval)
     demo.say("The next sandbox takes a moment: create it, run in it, remove it.")
     demo.step("run", "--", "python3", "-c", "print(6 * 7)")
     demo.step("ls")
@@ -108,13 +169,32 @@ def tell_story(demo: Demo) -> None:
     )
 
 
+def decide(demo: Demo, approval: str) -> None:
+    """Has the person at the terminal decide; without one, decides as a careful person would."""
+    fewer = json.dumps({"item": "brass plate with a prime number", "count": 1})
+    decisions = {
+        "a": ("approvals", "approve", approval),
+        "e": ("approvals", "approve", approval, "--params", fewer),
+        "d": ("approvals", "deny", approval, "--reason", "3000 plates are too many"),
+    }
+    if sys.stdin.isatty():
+        demo.say("You are the person: approve it [a], approve one instead of 3000 [e], or deny it [d]?")
+        answer = ""
+        while answer not in decisions:
+            answer = input("a, e or d: ").strip().lower()
+    else:
+        demo.say("Nobody is at a terminal, so the demo decides: one will do. The code goes on with that.")
+        answer = "e"
+    demo.step(*decisions[answer])
+
+
 def main() -> int:
     """Runs the demo; returns the exit status."""
     with tempfile.TemporaryDirectory(prefix="cloche-demo-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
         demo = Demo(home)
         try:
-            tell_story(demo)
+            tell_story(demo, home)
         except DemoFailed as error:
             print(f"\ndemo: {error}", file=sys.stderr)
             _show_log(home / "hub.log")
