@@ -47,7 +47,7 @@ _HELP = """Run code nobody trusts in real virtual machines on your own host.
   cloche rm box
 """
 _EPILOG = (
-    "Exit status: the command's own; 124 timed out; 125 Cloche failed; 126 and 127 the command cannot be run or is not "
+    "Exit status: the command's own; 1 a copy left something out; 124 timed out; 125 Cloche failed; 126 and 127 the command cannot be run or is not "
     "there; 128+N ended by signal N; 2 wrong usage."
 )
 
