@@ -159,7 +159,7 @@ class Told:
             return "gone" if was_known else None
         if _state(value) == State.REMOVED:
             return "gone"
-        # What has been decided never changes again.
-        if not isinstance(value, Approval) or value.state is ApprovalState.PENDING:
+        # What has been decided never changes again, and what a machine uses just ends.
+        if isinstance(value, Sandbox) or _state(value) == ApprovalState.PENDING:
             self._known.add(place)
         return "current" if is_current else "changed"

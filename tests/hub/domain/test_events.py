@@ -111,8 +111,9 @@ def test_a_thing_that_passes_no_more_is_gone_for_this_subscriber() -> None:
     assert [told.change(value) for value in (CALL, denied, denied)] == ["changed", "gone", None]
 
 
-def test_what_has_been_decided_is_told_and_forgotten() -> None:
+def test_what_has_been_decided_or_used_is_told_and_forgotten() -> None:
     told = Told(EventFilter())
+    assert told.change(USE) == "changed"
     for number in range(10):
         assert told.change(approval(id=f"apr_{number}", state=ApprovalState.DENIED)) == "changed"
     assert told._known == set()

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
+import pytest
+
 from cloche_hub.domain.tokens import Scope, Token
 from cloche_hub.errors import Cancelled, CodedError, Unauthenticated
 from cloche_hub.server.session import Session
@@ -135,13 +137,16 @@ async def test_the_end_tells_the_client_why_and_ends_what_is_served() -> None:
         assert "cloche hub --background" in error.message
 
 
-async def test_a_session_that_ends_for_a_reason_tells_it_and_serves_no_link_that_waits() -> None:
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_session_that_ends_for_a_reason_serves_no_link_that_waits(turns: int) -> None:
     async with session() as ends:
         _, ended = await ends.link()
         # A second link waits for the first one to end, which it does together with the session.
         mine, theirs = MemoryTransport.pair()
         async with asyncio.TaskGroup() as tasks:
             waiting = tasks.create_task(ends.session.serve(theirs, b""))
+            for _ in range(turns):
+                await asyncio.sleep(0)
             await within(ends.session.end(Unauthenticated("revoked")))
             await within(waiting)
         assert ends.session.is_over
