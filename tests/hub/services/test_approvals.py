@@ -284,6 +284,13 @@ async def test_giving_up_what_is_decided_changes_nothing(tmp_path: Path) -> None
         assert await held.names() == ["approval.requested", "approval.approved", "callback.failed"]
 
 
+async def test_giving_up_what_never_came_to_be_keeps_what_goes_with_it(tmp_path: Path) -> None:
+    async with holding(tmp_path) as held:
+        failed = noting(AuditName.CALLBACK_FAILED, actor="hub")
+        assert await held.approvals.abandon(approval(), "its caller gave up", after=failed)
+        assert await held.names() == ["callback.failed"]
+
+
 async def test_giving_up_what_was_being_added_leaves_nothing_pending(tmp_path: Path) -> None:
     async with holding(tmp_path) as held:
         held.store.gate.clear()
