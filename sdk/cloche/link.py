@@ -25,6 +25,7 @@ from websockets.exceptions import InvalidHandshake
 
 from cloche.config import Address, check_runtime
 from cloche.errors import (
+    BadRequest,
     Cancelled,
     CodedError,
     Forbidden,
@@ -37,7 +38,7 @@ from cloche.errors import (
 from cloche.version import VERSION
 from cloche_wire.aio import Channel, Handler, Heartbeat, Peer, Transport, WebSocketTransport
 from cloche_wire.connection import Connection
-from cloche_wire.errors import Undecodable, WireError
+from cloche_wire.errors import LocalProtocolError, Undecodable, WireError
 from cloche_wire.limits import Limits
 from cloche_wire.rendezvous import locations
 
@@ -152,11 +153,13 @@ class Link:
         """Opens a channel; while the link is lost it waits for the next.
 
         Raises:
+            BadRequest: the parameters hold what cannot be sent.
             CodedError: the link is closed or has been given up.
         """
         if self._ended is not None:
             raise self._ended
-        return self._peer.open(kind, params)
+        with _sendable(kind):
+            return self._peer.open(kind, params)
 
     async def call(self, kind: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """Asks the hub and waits for its answer. Cancelling tells the hub to give up.
@@ -166,7 +169,8 @@ class Link:
         """
         if self._ended is not None:
             raise self._ended
-        return await self._peer.call(kind, params)
+        with _sendable(kind):
+            return await self._peer.call(kind, params)
 
     @property
     def is_over(self) -> bool:
@@ -347,3 +351,12 @@ class Link:
                 while data := connection.data_to_send():
                     await transport.send(data)
                 await self._peer.part(transport, Cancelled("the client has gone away"))
+
+
+@contextlib.contextmanager
+def _sendable(kind: str) -> Iterator[None]:
+    try:
+        yield
+    except LocalProtocolError as error:
+        # The caller's mistake and not the protocol's, such as a path with half of a surrogate pair.
+        raise BadRequest(f"{kind} cannot be sent: {error}") from None

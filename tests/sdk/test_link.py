@@ -11,6 +11,7 @@ from websockets.asyncio.server import ServerConnection, serve, unix_serve
 
 from cloche.config import find_address
 from cloche.errors import (
+    BadRequest,
     Cancelled,
     CodedError,
     Forbidden,
@@ -238,6 +239,9 @@ async def test_a_request_that_is_wrong_here_is_not_sent(scripted_hub: ScriptedHu
     async with link_to(scripted_hub) as link:
         with pytest.raises(CodedError, match="over the limit"):
             await link.call("ping", {"a": "x" * (2 << 20)})
+        for send in (link.open, link.call):
+            with pytest.raises(BadRequest, match=r"ping cannot be sent: .*surrogates not allowed"):
+                await send("ping", {"path": "caf\udce9"})  # type: ignore[misc]
         assert await link.call("ping") == {"pong": 1}
     assert len(scripted_hub.asked) == 1
 
