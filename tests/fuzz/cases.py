@@ -13,7 +13,7 @@ from functools import cache, partial
 
 from cloche_wire.connection import Connection
 from cloche_wire.errors import LocalProtocolError, TooLarge, Undecodable
-from cloche_wire.frames import Decoder, check, encode
+from cloche_wire.frames import LARGEST_NUMBER, Decoder, check, encode
 from cloche_wire.framing import NONCE_SIZE, Framing
 from tests.fuzz import hostile
 from tests.fuzz.borders import BORDERS, Border
@@ -36,9 +36,9 @@ def connection_case(seed: int, *, leader: bool) -> Heard:
     """
     rng = random.Random(seed)
     heard = Heard()
-    victim, tape = _victim_in_some_state(rng, leader=leader)
+    victim, tape = victim_in_some_state(rng, leader=leader)
     for _ in range(rng.randint(1, 12)):
-        heard += _hear(victim, hostile.speak(rng, victim.connection, tape), rng)
+        heard += hear(victim, hostile.speak(rng, victim.connection, tape), rng)
         victim.check()
         for _ in range(rng.randrange(3)):
             victim.act(rng)
@@ -57,7 +57,7 @@ def _new(*, leader: bool) -> Program:
     )
 
 
-def _victim_in_some_state(rng: random.Random, *, leader: bool) -> tuple[Program, list[bytes]]:
+def victim_in_some_state(rng: random.Random, *, leader: bool) -> tuple[Program, list[bytes]]:
     """A victim after some honest conversation, and what was said to it."""
     victim, peer = _new(leader=leader), _new(leader=not leader)
     tape: list[bytes] = []
@@ -76,7 +76,8 @@ def _victim_in_some_state(rng: random.Random, *, leader: bool) -> tuple[Program,
     return victim, tape or [hostile.pack(9, 0, 1)]
 
 
-def _hear(victim: Program, message: bytes, rng: random.Random) -> Heard:
+def hear(victim: Program, message: bytes, rng: random.Random) -> Heard:
+    """The victim hears a hostile message, and where that ends its link, mostly a hostile hello on the next one."""
     connection = victim.connection
     before = _picture(connection)
     outcome = outcome_of(LINK, lambda: victim.take(connection.feed(message)))
@@ -155,6 +156,7 @@ def decoder_case(seed: int) -> Heard:
 
 def _decode(message: bytes) -> None:
     for frame in Decoder(TINY).frames(message):
+        assert all(0 <= field <= LARGEST_NUMBER for field in frame if type(field) is int)
         try:
             check(frame, TINY)
         except (TooLarge, LocalProtocolError):
@@ -171,7 +173,7 @@ def _recorded() -> list[bytes]:
     return [
         message
         for seed in range(40)
-        for message in _victim_in_some_state(random.Random(seed), leader=seed % 2 == 0)[1]
+        for message in victim_in_some_state(random.Random(seed), leader=seed % 2 == 0)[1]
     ]
 
 
