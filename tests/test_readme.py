@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,7 +98,7 @@ def test_the_program_with_files_does_what_it_says(hub: RealHub, tmp_path: Path) 
 
 @pytest.mark.machine
 def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
-    (text,) = _snippets("toml")
+    text, _ = _snippets("toml")
     (session,) = (snippet for snippet in _snippets("console") if "policy check" in snippet)
     (program,) = (snippet for snippet in _snippets("python") if "hub.policy" in snippet)
     (tmp_path / "policy.toml").write_text(text)
@@ -119,6 +122,70 @@ def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
         ]  # fmt: skip
     finally:
         hub.stop()
+
+
+@pytest.fixture
+def asking_hub(hub: RealHub, tmp_path: Path) -> RealHub:
+    """A hub that asks a person about payments."""
+    _, text = _snippets("toml")
+    (tmp_path / "policy.toml").write_text(text)
+    hub.start()
+    return hub
+
+
+@pytest.mark.machine
+def test_a_call_is_held_edited_and_answered_in_one_program(asking_hub: RealHub) -> None:
+    (program,) = (snippet for snippet in _snippets("python") if "hub.approvals" in snippet)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=asking_hub.env,
+        capture_output=True,
+        text=True,
+        timeout=80,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "asked for pay.send {'amount': 30, 'to': 'alice'} by rule payments", "the guest got {'paid': 20}", ""
+    ]  # fmt: skip
+
+
+@pytest.mark.machine
+def test_a_person_decides_on_the_command_line(asking_hub: RealHub, tmp_path: Path) -> None:
+    serve, decide = (
+        snippet for snippet in _snippets("console") if "cloche callbacks" in snippet or "approv" in snippet
+    )
+    (tmp_path / "pay.py").write_text("import json; print(json.dumps({'paid': json.load(open(0))['amount']}))")
+    assert asking_hub.cloche("create", "--name", "box").status == 0
+    call = ["exec", "box", "--", "cloche-callback", "pay.send", '{"amount": 30, "to": "alice"}']
+    words = shlex.split(serve.removeprefix("$ cloche"), comments=True)
+    pipe: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": asking_hub.env}
+    with subprocess.Popen(asking_hub.command(*words), cwd=tmp_path, **pipe) as serving:
+        assert serving.stderr is not None
+        assert serving.stderr.readline().startswith(b"cloche: answering pay.* of box")
+        with subprocess.Popen(asking_hub.command(*call), **pipe) as calling:
+            asked = _first_approval(asking_hub)
+            commands = re.findall(r"^\$ cloche (.*)\n((?:(?!\$ ).*\n)+)", decide, re.MULTILINE)
+            assert len(commands) == 2
+            for command, expected in commands:
+                told = asking_hub.cloche(*shlex.split(command.replace("apr_9e64", asked))).text
+                assert _without_what_varies(told) == _without_what_varies(expected)
+            assert calling.communicate(timeout=60)[0] == b'{"paid": 20}\n'
+        serving.send_signal(signal.SIGINT)
+        assert b"answered" in serving.communicate(timeout=60)[1]
+
+
+def _first_approval(hub: RealHub) -> str:
+    """The id of the first call that waits."""
+    watch = hub.command("approvals", "watch", "--json")
+    with subprocess.Popen(watch, stdout=subprocess.PIPE, env=hub.env) as watching:
+        assert watching.stdout is not None
+        approval = json.loads(watching.stdout.readline())
+        watching.terminate()
+    return str(approval["id"])
+
+
+def _without_what_varies(text: str) -> str:
+    return re.sub(r"\d+ s ago", "N s ago", re.sub(r"(apr|tok)_\w+", r"\1_", text))
 
 
 @pytest.mark.machine

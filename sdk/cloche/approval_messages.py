@@ -44,7 +44,7 @@ class ApprovalInfo:
     decided_by: str | None
     """The token's id, or `hub`."""
     reason: str | None
-    """Why it was decided so, or came to nothing."""
+    """Why it was decided so, or came to nothing; while it waits, why the policy holds it."""
     approved_params: Any
     """What it goes on with if it was edited; else None."""
     diff: Sequence[str]

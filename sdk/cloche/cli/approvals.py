@@ -224,10 +224,12 @@ def _decision(approval: ApprovalInfo) -> str:
 
 def _line(approval: ApprovalInfo) -> str:
     by = f" by {approval.decided_by}" if approval.decided_by else ""
-    why = f": {approval.reason}" if approval.reason else ""
-    return clean_line(
-        f"{approval.id}  {approval.state}{by}  {approval.method} of {approval.sandbox_name}{why}"
-    )
+    what = f"{approval.method} of {approval.sandbox_name}{_why(approval)}"
+    return clean_line(f"{approval.id}  {approval.state}{by}  {what}")
+
+
+def _why(approval: ApprovalInfo) -> str:
+    return f": {approval.reason}" if approval.reason else ""
 
 
 def _waiting(approval: ApprovalInfo) -> str:
@@ -235,7 +237,7 @@ def _waiting(approval: ApprovalInfo) -> str:
     params = brief_json(approval.params, most=_IN_WATCH)
     return "\n".join(
         [
-            clean_line(f"{about}, rule {approval.rule!r}, {_decision(approval)}"),
+            clean_line(f"{about}, rule {approval.rule!r}{_why(approval)}, {_decision(approval)}"),
             f"  {params}",
             *(f"  {command}" for command in _commands(approval)),
         ]
@@ -262,7 +264,8 @@ def _told(approval: ApprovalInfo) -> str:
     if approval.is_pending:
         pairs.append(("deadline", f"{age(approval.deadline_at)}, then {approval.on_deadline}"))
     else:
-        pairs += [("decided", _decision(approval)), ("reason", approval.reason or "-")]
+        pairs.append(("decided", _decision(approval)))
+    pairs.append(("reason", approval.reason or "-"))
     parts = [properties(pairs), shown_json(approval.params)]
     if approval.diff:
         parts.append("\n".join(map(clean_line, approval.diff)))

@@ -48,7 +48,7 @@ async def test_ls_has_what_is_decided_for_who_wants_it(cloche: Cloche, hub: Loca
 
 
 async def test_show_has_all_of_one_that_waits(cloche: Cloche, hub: LocalHub) -> None:
-    hub.approvals.ask("pay.send", {"to": "a\x1b[2J\u202e"}, rule="by\nhand")
+    hub.approvals.ask("pay.send", {"to": "a\x1b[2J\u202e"}, rule="by\nhand", reason="by us\n")
     lines = (await cloche("approvals", "show", "apr_")).out.splitlines()
     assert [line for line in lines if not line.startswith(("asked", "deadline"))] == [
         "id        apr_0001",
@@ -59,6 +59,7 @@ async def test_show_has_all_of_one_that_waits(cloche: Cloche, hub: LocalHub) -> 
         "method    pay.send",
         "caller    python3 (pid 7, uid 1000), as the guest says",
         "rule      by\\nhand",
+        "reason    by us\\n",
         "",
         "{",
         '  "to": "a\\u001b[2J\\u202e"',
@@ -184,13 +185,13 @@ async def test_deny_needs_a_reason(cloche: Cloche, hub: LocalHub) -> None:
 
 
 async def test_watch_tells_what_waits_how_to_decide_it_and_what_became_of_it(hub: LocalHub) -> None:
-    first = hub.approvals.ask("pay.send", {"to": "\x1b[2J"})
+    first = hub.approvals.ask("pay.send", {"to": "\x1b[2J"}, reason="see")
     process = await start("approvals", "watch")
     assert process.stdout is not None
     async with asyncio.timeout(30):
         lines = [(await process.stdout.readline()).decode().rstrip() for _ in range(4)]
         assert re.fullmatch(
-            r"apr_0001  pay\.send of box \(alice\), rule 'by hand', in \d+ d( \d+ h)?: deny", lines[0]
+            r"apr_0001  pay\.send of box \(alice\), rule 'by hand': see, in \d+ d( \d+ h)?: deny", lines[0]
         )
         assert lines[1:] == [
             '  {"to": "\\u001b[2J"}',
