@@ -164,8 +164,8 @@ def guarded_hub(python_is_built: Image, tmp_path_factory: pytest.TempPathFactory
     """A hub with the policy `guarded.POLICY` that learns soon when a guest is silent; its tests spoil sandboxes."""
     home = tmp_path_factory.mktemp("guarded")
     (home / "policy.toml").write_text(POLICY)
-    # Machines are waited for as long as elsewhere before they run: only silence is learnt sooner.
-    hub = RealHub(home, CLOCHE_SILENT_AFTER_S="2", CLOCHE_HEARTBEAT_INTERVAL_S="0.5")
+    patience = {"CLOCHE_SILENT_AFTER_S": "2", "CLOCHE_HEARTBEAT_INTERVAL_S": "0.5", "CLOCHE_TCG_SCALE": "3"}
+    hub = RealHub(home, **patience)
     hub.start()
     try:
         yield hub

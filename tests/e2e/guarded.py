@@ -19,7 +19,7 @@ from cloche_wire.aio import Channel
 
 T = TypeVar("T")
 
-BOUND_S = 60.0
+BOUND_S = 30.0
 
 POLICY = """
 default = "deny"
@@ -128,3 +128,9 @@ def own_memory(pid: int) -> int:
     status = Path(f"/proc/{pid}/status").read_text()
     kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:"))
     return int(kilobytes) << 10
+
+
+def machine_of(hub_home: Path, sandbox: aio.Sandbox) -> int:
+    """The process id of a sandbox's machine."""
+    record = json.loads((hub_home / "machines" / sandbox.id / "machine.json").read_text())
+    return int(record["pid"])
