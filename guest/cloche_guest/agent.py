@@ -41,8 +41,13 @@ from cloche_wire.limits import Limits
 if TYPE_CHECKING:
     import _socket
 
-LIMITS = Limits(max_frame=256 << 10, max_message=512 << 10, max_own_channels=MOST_CALLBACKS)
-"""Those the hub holds guests to."""
+LIMITS = Limits(
+    max_frame=256 << 10, max_message=512 << 10, max_own_channels=MOST_CALLBACKS, least_window=64 << 10
+)
+"""Those the hub holds guests to.
+
+An acknowledgement costs a slow machine as much as the data it is about: the hub gathers them to a quarter of `least_window`.
+"""
 
 # How long the answer to `poweroff` may take to arrive before the machine goes down all the same.
 _FAREWELL_S = 1.0

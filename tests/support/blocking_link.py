@@ -35,7 +35,7 @@ from cloche_wire.framing import NONCE_SIZE, Framing
 from cloche_wire.limits import Limits
 from tests.support.blocking_request import STDIN, Completed, Request
 
-GUEST_LIMITS = Limits(max_frame=256 << 10, max_message=512 << 10)
+GUEST_LIMITS = Limits(max_frame=256 << 10, max_message=512 << 10, least_peer_window=64 << 10)
 """The sizes the hub holds guests to."""
 
 _READ_SIZE = 256 << 10

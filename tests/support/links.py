@@ -48,6 +48,7 @@ SMALL = Limits(
     window=64,
     max_peer_window=1024,
     least_window=64,
+    least_peer_window=64,
     chunk=16,
 )
 """A flow of some hundred bytes takes many messages and many acknowledgements."""

@@ -42,6 +42,7 @@ TINY = Limits(
     window=8,
     max_peer_window=8,
     least_window=8,
+    least_peer_window=8,
     chunk=3,
 )
 """Every bound within reach of a few bytes."""

@@ -23,7 +23,9 @@ def held_to(solo: Solo, *offered: int) -> list[int]:
     ]
 
 
-BOUNDED = replace(TINY, max_channels=64, max_peer_window=8, max_unacknowledged=8 * 16, least_window=2)
+BOUNDED = replace(
+    TINY, max_channels=64, max_peer_window=8, max_unacknowledged=8 * 16, least_window=2, least_peer_window=2
+)
 
 
 def test_the_more_is_promised_the_smaller_new_windows_get_but_never_less_than_the_least() -> None:
@@ -83,7 +85,11 @@ def test_windows_stay_what_they_were_over_the_next_link() -> None:
 
 
 def test_a_sender_held_to_the_least_window_never_waits_for_a_reader_who_has_read_everything() -> None:
-    pair = Pair(replace(TINY, window=1000, max_peer_window=1000, max_unacknowledged=0, least_window=8))
+    pair = Pair(
+        replace(
+            TINY, window=1000, max_peer_window=1000, max_unacknowledged=0, least_window=8, least_peer_window=8
+        )
+    )
     pair.link()
     number = pair.leader.connection.open("exec", {})
     pair.settle()

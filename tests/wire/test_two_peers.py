@@ -25,7 +25,7 @@ from tests.support.wire_model import NAMES, Model, other_than
 from tests.support.wire_pair import TINY, Pair, Side
 
 # Windows of some channels are whole, of others a part, of the last ones the least there is.
-TIGHT = replace(TINY, max_unacknowledged=160, least_window=2)
+TIGHT = replace(TINY, max_unacknowledged=160, least_window=2, least_peer_window=2)
 
 # No real program makes more turns than this to become quiet; a bound instead of a hang.
 ENOUGH = 500

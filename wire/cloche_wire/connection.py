@@ -178,7 +178,7 @@ class Connection:
         if channel is None:
             return
         # A quarter of what the peer uses at least: it may hold itself to less than our window, and must not wait for ever.
-        if channel.consume(stream, count) >= max(1, min(channel.window, self.limits.least_window) // 4):
+        if channel.consume(stream, count) >= max(1, min(channel.window, self.limits.least_peer_window) // 4):
             self.acknowledge(number)
 
     def acknowledge(self, number: int) -> None:

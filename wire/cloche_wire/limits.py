@@ -37,6 +37,8 @@ class Limits:
     max_unacknowledged: int = 32 << 20
     """What we keep unacknowledged for the whole peer, beyond `least_window` a stream: with more, windows get smaller."""
     least_window: int = 8 << 10
-    """What a sender uses of a larger window at least; receivers acknowledge often enough for it."""
+    """What we use of a larger window at least, when we send."""
+    least_peer_window: int = 8 << 10
+    """What the peer uses of a larger window at least: its `least_window`. We acknowledge often enough for it."""
     chunk: int = 64 << 10
     """Bytes of one DATA frame's payload: how long one channel may hold the link before the next has its turn."""

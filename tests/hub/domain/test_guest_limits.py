@@ -36,6 +36,11 @@ def test_hub_and_agent_hold_each_other_to_the_same_frames() -> None:
     assert (LIMITS.max_frame, LIMITS.max_message) == (GUEST_LIMITS.max_frame, GUEST_LIMITS.max_message)
 
 
+def test_neither_waits_for_an_acknowledgement_that_the_other_still_gathers() -> None:
+    assert GUEST_LIMITS.least_peer_window <= LIMITS.least_window
+    assert LIMITS.least_peer_window <= GUEST_LIMITS.least_window
+
+
 def test_a_sound_agent_opens_no_more_callbacks_than_the_hub_takes() -> None:
     assert MOST_CALLBACKS == GUEST_LIMITS.max_channels == LIMITS.max_own_channels
 

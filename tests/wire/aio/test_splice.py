@@ -156,9 +156,11 @@ class TestAcknowledgement:
         async with (
             three(
                 guests,
-                client_limits=replace(SMALL, window=client_window, least_window=28),
-                hub_limits=replace(SMALL, window=7, max_peer_window=hub_window, least_window=28),
-                guest_limits=replace(SMALL, window=guest_window, least_window=28),
+                client_limits=replace(SMALL, window=client_window, least_window=28, least_peer_window=28),
+                hub_limits=replace(
+                    SMALL, window=7, max_peer_window=hub_window, least_window=28, least_peer_window=28
+                ),
+                guest_limits=replace(SMALL, window=guest_window, least_window=28, least_peer_window=28),
             ) as hub,
             asyncio.TaskGroup() as tasks,
         ):
@@ -182,13 +184,15 @@ class TestAcknowledgement:
     ) -> None:
         guests = Guests()
         bound, least = 8 * 64, 8
-        small = replace(SMALL, max_peer_window=64, max_unacknowledged=bound, least_window=least)
+        small = replace(
+            SMALL, max_peer_window=64, max_unacknowledged=bound, least_window=least, least_peer_window=least
+        )
         async with (
             three(
                 guests,
-                client_limits=replace(SMALL, window=1 << 20, least_window=least),
+                client_limits=replace(SMALL, window=1 << 20, least_window=least, least_peer_window=least),
                 hub_limits=small,
-                guest_limits=replace(SMALL, least_window=least),
+                guest_limits=replace(SMALL, least_window=least, least_peer_window=least),
             ) as hub,
             asyncio.TaskGroup() as tasks,
         ):
