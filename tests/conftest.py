@@ -70,6 +70,12 @@ def python_image() -> Image:
     return find_image("python")
 
 
+@pytest.fixture(scope="session")
+def tools_image() -> Image:
+    """The image of the recipe `tools`."""
+    return find_image("tools")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Moves this run's state away from the user's, and ends the run red if a process of it is still there."""

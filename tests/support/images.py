@@ -16,7 +16,7 @@ from cloche_hub.ports import Image, Progress
 from cloche_wire.errors import CodedError
 from cloche_wire.rendezvous import locations
 
-FIXTURES = {"minimal_image": "minimal", "python_image": "python"}
+FIXTURES = {"minimal_image": "minimal", "python_image": "python", "tools_image": "tools"}
 """Each fixture that hands out an image, and the recipe of it."""
 
 

@@ -2,78 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import fcntl
 import os
-import pty
 import signal
-import termios
-from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.sdk.cli.conftest import CLOCHE, Cloche
+from tests.sdk.cli.conftest import Cloche
 from tests.support.local_hub import LocalHub
-
-
-class Terminal:
-    """A terminal with a program in it, and somebody in front of it."""
-
-    def __init__(self, ours: int, process: asyncio.subprocess.Process, before: list[object]) -> None:
-        self.ours, self.process, self.before = ours, process, before
-        self.seen = b""
-
-    def type(self, keys: bytes) -> None:
-        os.write(self.ours, keys)
-
-    def resize(self, rows: int, cols: int) -> None:
-        termios.tcsetwinsize(self.ours, (rows, cols))
-
-    async def shows(self, wanted: bytes) -> None:
-        """Waits until it is on the screen."""
-        while wanted not in self.seen:
-            piece = await asyncio.to_thread(self._read)
-            assert piece, f"it ended with {self.seen!r}"
-            self.seen += piece
-
-    async def ends(self) -> int:
-        """Waits for the program's end; all it wrote is in `seen` then."""
-        while piece := await asyncio.to_thread(self._read):
-            self.seen += piece
-        return await self.process.wait()
-
-    def _read(self) -> bytes:
-        with contextlib.suppress(OSError):
-            return os.read(self.ours, 65536)
-        return b""
-
-    @property
-    def settings(self) -> list[object]:
-        return termios.tcgetattr(self.ours)
-
-
-@contextlib.asynccontextmanager
-async def opened(*argv: str) -> AsyncIterator[Terminal]:
-    """`cloche shell …` in a terminal of 30 × 100."""
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (30, 100))
-    before = termios.tcgetattr(theirs)
-    process = await asyncio.create_subprocess_exec(
-        *CLOCHE, "shell", *argv,
-        stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-        env={**os.environ, "TERM": "xterm-256color"},
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0) and None,
-    )  # fmt: skip
-    os.close(theirs)
-    try:
-        async with asyncio.timeout(50):
-            yield Terminal(ours, process, before)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-        os.close(ours)
+from tests.support.terminal import shell_in_terminal
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +18,7 @@ async def _box(hub: LocalHub, cloche: Cloche) -> None:
 
 
 async def test_the_way_out_is_announced_and_works_and_the_terminal_is_as_before() -> None:
-    async with opened("box") as terminal:
+    async with shell_in_terminal("box") as terminal:
         await terminal.shows(b"ctrl+] leaves")
         terminal.type(b"echo in-$((1+1))\n")
         await terminal.shows(b"in-2")
@@ -92,7 +28,9 @@ async def test_the_way_out_is_announced_and_works_and_the_terminal_is_as_before(
 
 
 async def test_what_a_program_left_on_in_the_terminal_is_switched_off() -> None:
-    async with opened("box", "--", "sh", "-c", "printf '\\033[?1049h\\033[?1000hready'; cat") as terminal:
+    async with shell_in_terminal(
+        "box", "--", "sh", "-c", "printf '\\033[?1049h\\033[?1000hready'; cat"
+    ) as terminal:
         await terminal.shows(b"ready")
         terminal.type(b"\x1d")
         assert await terminal.ends() == 0
@@ -101,7 +39,7 @@ async def test_what_a_program_left_on_in_the_terminal_is_switched_off() -> None:
 
 async def test_every_key_reaches_the_program_ctrl_c_and_ctrl_d_too() -> None:
     script = "stty raw -echo; echo ready; dd bs=1 count=5 2>/dev/null | od -An -tx1"
-    async with opened("box", "--", "sh", "-c", script) as terminal:
+    async with shell_in_terminal("box", "--", "sh", "-c", script) as terminal:
         await terminal.shows(b"ready")
         terminal.type(b"\x03\x04\x1a\x1b\xff")
         await terminal.shows(b"03 04 1a 1b ff")
@@ -110,7 +48,7 @@ async def test_every_key_reaches_the_program_ctrl_c_and_ctrl_d_too() -> None:
 
 async def test_the_size_is_that_of_the_window_also_after_it_changes() -> None:
     script = "stty size; trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.01; done"
-    async with opened("box", "--", "sh", "-c", script) as terminal:
+    async with shell_in_terminal("box", "--", "sh", "-c", script) as terminal:
         await terminal.shows(b"ready")
         assert b"30 100" in terminal.seen
         terminal.resize(40, 120)
@@ -119,14 +57,14 @@ async def test_the_size_is_that_of_the_window_also_after_it_changes() -> None:
 
 
 async def test_the_exit_status_is_the_program_s_own() -> None:
-    async with opened("box", "--", "sh", "-c", "exit 7") as terminal:
+    async with shell_in_terminal("box", "--", "sh", "-c", "exit 7") as terminal:
         assert await terminal.ends() == 7
-    async with opened("box", "--", "sh", "-c", "kill -TERM $$") as terminal:
+    async with shell_in_terminal("box", "--", "sh", "-c", "kill -TERM $$") as terminal:
         assert await terminal.ends() == 128 + signal.SIGTERM
 
 
 async def test_a_terminal_that_hangs_up_ends_it(hub: LocalHub) -> None:
-    async with opened("box", "--", "cat") as terminal:
+    async with shell_in_terminal("box", "--", "cat") as terminal:
         await terminal.shows(b"leaves")
         os.kill(terminal.process.pid, signal.SIGHUP)
         assert await terminal.ends() == 128 + signal.SIGHUP
@@ -141,6 +79,6 @@ async def test_without_a_terminal_it_says_what_to_use(program: Cloche) -> None:
 
 
 async def test_a_sandbox_that_is_not_there_is_one_line() -> None:
-    async with opened("nothing") as terminal:
+    async with shell_in_terminal("nothing") as terminal:
         assert await terminal.ends() == 125
     assert terminal.seen == b"cloche: no sandbox 'nothing'; `cloche ls` lists them\r\n"
