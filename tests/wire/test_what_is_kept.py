@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from cloche_wire.errors import Cancelled
+from cloche_wire.errors import Cancelled, NotFound
 from cloche_wire.events import Accepted, Finished, Opened
 from cloche_wire.frames import Accept, Close, Open
 from cloche_wire.limits import Limits
@@ -67,6 +67,24 @@ def test_nothing_of_what_a_peer_opens_with_is_kept_whatever_becomes_of_it(
             # Only the connection may hold it now.
             del large, frame, opened
     assert len(solo.connection.channels) == 2 * CHANNELS
+    assert measure.held < LARGE
+
+
+def test_what_the_code_that_refuses_had_at_hand_is_not_kept() -> None:
+    def refuse(number: int) -> None:
+        # As in a handler that has read the request.
+        at_hand = f"{number}" + "x" * LARGE
+        raise NotFound(f"none is {at_hand[:9]}")
+
+    solo = Solo(leader=True, limits=LIMITS)
+    with traced() as measure:
+        for number in range(2, 2 + 2 * CHANNELS, 2):
+            solo.hears(Open(number, "exec", {}, 0))
+            try:
+                refuse(number)
+            except NotFound as error:
+                solo.connection.reset(number, error)
+    assert len(solo.connection.channels) == CHANNELS
     assert measure.held < LARGE
 
 

@@ -118,8 +118,8 @@ class Channel:
     """The state of one channel on one side."""
 
     __slots__ = (
-        "accept_unsent", "accepted_here", "close_unsent", "error", "info", "kind", "number", "open_ever_sent",
-        "open_unsent", "opened_here", "params", "peer_window", "receiving", "result", "sending", "state", "window",
+        "accept_unsent", "accepted_here", "close_unsent", "info", "kind", "number", "open_ever_sent",
+        "open_unsent", "opened_here", "params", "peer_window", "receiving", "refusal", "result", "sending", "state", "window",
     )  # fmt: skip
 
     def __init__(self, number: int, kind: str, params: Fields, window: int, *, opened_here: bool) -> None:
@@ -133,7 +133,8 @@ class Channel:
         self.receiving: dict[int, ReceiveStream] = {}
         self.info: Fields = {}
         self.result: Fields = {}
-        self.error: CodedError | None = None
+        # Not the error itself: its traceback would keep all that whoever raised it had at hand.
+        self.refusal: Reset | None = None
         self.open_unsent, self.open_ever_sent = opened_here, False
         self.accepted_here = self.accept_unsent = self.close_unsent = False
 
@@ -211,7 +212,7 @@ class Channel:
         """Drops everything; DONE at once where the peer cannot have heard of the channel."""
         self.require("reset")
         self._drop()
-        self.error = error
+        self.refusal = Reset(self.number, error.code, error.message, error.details)
         self.state = State.RESETTING if self.open_ever_sent or not self.opened_here else State.DONE
         self.close_unsent = self.state is State.RESETTING
 
@@ -274,9 +275,8 @@ class Channel:
         if self.state is State.RESETTING:
             if not self.close_unsent:
                 return None
-            assert self.error is not None
             self.close_unsent = False
-            return Reset(self.number, self.error.code, self.error.message, self.error.details)
+            return self.refusal
         if self.accept_unsent:
             self.accept_unsent = False
             return Accept(self.number, self.info, self.window)

@@ -159,10 +159,19 @@ class Connection:
         channel = self.channels.get(number)
         return 0 if channel is None else channel.credit(stream)
 
-    def send(self, number: int, stream: int, data: Buffer) -> None:
-        """Queues bytes on a stream. The buffer must not change until it is acknowledged."""
+    def send(self, number: int, stream: int, data: Buffer, *, waits: bool = False) -> None:
+        """Queues bytes on a stream. The buffer must not change until it is acknowledged.
+
+        Bytes that wait for more leave in one frame with it, or when `hurry` is called.
+        """
         self._session.channel(number).send(stream, data)
-        self._give_turn(number)
+        if not waits:
+            self._give_turn(number)
+
+    def hurry(self, number: int) -> None:
+        """Has what waits on a channel sent; does nothing if the channel is gone."""
+        if number in self.channels:
+            self._give_turn(number)
 
     def end(self, number: int, stream: int) -> None:
         """Ends a stream behind what is queued on it. Idempotent."""
