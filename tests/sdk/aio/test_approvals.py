@@ -9,6 +9,7 @@ import pytest
 
 from cloche.aio import Hub
 from cloche.errors import BadRequest, Conflict, NotFound
+from cloche_wire.aio import Channel
 from tests.support.local_hub import LocalHub
 
 
@@ -72,6 +73,20 @@ async def test_whoever_watches_sees_those_that_wait_and_then_each_change(hub: Lo
         await hub.approvals.change(hub.approvals.ask("second"))
         assert (await anext(watched)).method == "second"
     assert hub.asked == [("events", {"topics": ["approval"], "sandbox": "box"})]
+
+
+async def test_what_is_no_approval_any_more_is_none_to_a_watcher(hub: LocalHub, client: Hub) -> None:
+    asked = hub.approvals.ask("a")
+
+    async def tell(channel: Channel) -> None:
+        channel.accept()
+        await channel.send_message({"topic": "approval", "change": "gone", "value": asked})
+        await channel.send_message({"topic": "novelty", "change": "changed", "value": {}})
+        channel.end(0)
+        channel.close({})
+
+    hub.handlers["events"] = tell
+    assert [approval async for approval in client.approvals.watch()] == []
 
 
 async def test_how_many_wait_is_known_from_the_start(hub: LocalHub) -> None:

@@ -192,7 +192,11 @@ async def test_a_failure_reaches_the_caller_without_its_traceback_and_our_log_wi
     ],
 )
 async def test_an_error_that_is_meant_for_the_caller_keeps_its_code(
-    hub: LocalHub, client: Hub, raised: BaseException, told: type[CodedError]
+    hub: LocalHub,
+    client: Hub,
+    raised: BaseException,
+    told: type[CodedError],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     @client.callback("a")
     def _handler(_call: CallbackCall) -> None:
@@ -201,6 +205,7 @@ async def test_an_error_that_is_meant_for_the_caller_keeps_its_code(
     await client.status()
     with pytest.raises(told):
         await hub.callbacks.call("a")
+    assert len(caplog.records) == (told is CallbackFailed), "only a defect is one for the log"
 
 
 async def test_a_result_that_cannot_be_sent_is_a_failure(hub: LocalHub, client: Hub) -> None:
@@ -268,6 +273,16 @@ async def test_it_is_registered_again_after_a_session_was_lost(hub: LocalHub, cl
         await handler.ready()
         assert await hub.callbacks.call("a", number) == number
     assert [kind for kind, _ in hub.asked].count("callback.serve") == 3
+
+
+async def test_one_that_is_closed_as_its_session_is_lost_is_not_registered_again(
+    hub: LocalHub, client: Hub
+) -> None:
+    handler = await client.callback("a")(lambda _call: None).ready()
+    handler._channel.sink.failed(LinkLost("the session is lost"))
+    await within(handler.close())
+    await client.status()
+    assert [kind for kind, _ in hub.asked] == ["callback.serve", "hub.status"]
 
 
 async def test_it_goes_on_after_a_lost_link_with_what_was_under_way(hub: LocalHub, client: Hub) -> None:
