@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cloche_guest.files.service import MOST_AT_ONCE
-from cloche_wire.errors import Cancelled, Forbidden, NoSpace, NotFound, WrongState
+from cloche_wire.errors import Cancelled, NoSpace, NotFound, WrongState
 from tests.guest.files.folder import BYTES, begin_write, listed, names, read
 from tests.support.agent_process import AgentProcess, running_agent
 from tests.support.blocking_link import BlockingLink
@@ -86,9 +85,3 @@ def test_the_removal_of_a_tree_is_taken_before_it_is_done(link: BlockingLink, tm
     request = link.open("file.remove", {"path": str(tmp_path / "a"), "recursive": True})
     request.wait_accepted()
     assert request.result() == {"removed": 2}
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may act as anybody")
-def test_an_agent_that_is_not_root_acts_as_nobody_else(link: BlockingLink) -> None:
-    with pytest.raises(Forbidden, match="can not act as"):
-        link.call("file.stat", {"path": "/", "user": "root"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from cloche_hub.domain.callback_json import parse_params
@@ -28,7 +29,8 @@ async def check(_services: Services, token: Token, channel: Channel) -> None:
     text = fields.text("text")
     # A wrong call is told also where the policy is wrong, too.
     call = _parse_call(fields.values.get("call"), token)
-    policy, problems = read_policy(text)
+    # In a thread: a long text takes tens of milliseconds, and everybody else would wait for them.
+    policy, problems = await asyncio.to_thread(read_policy, text)
     answer: dict[str, Any] = {"rules": len(policy.rules) if policy else 0, "problems": problems}
     if policy is not None and call is not None:
         decision = decide(policy, call)
