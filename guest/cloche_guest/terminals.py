@@ -8,6 +8,8 @@ Rules:
 - What a person types is answered at once. Only a program that goes on writing without being typed to is read every
   two milliseconds, unless it writes faster than a terminal holds: waking the agent for each line, or for each of the small
   blocks in which a slow machine's terminal passes a flood on, would cost the program most of its processor.
+- What a flood shows is gathered until it fills half a frame: in a slow machine a frame costs more than its bytes. It
+  waits for so many reads at most, and leaves at once where less comes than a flood brings, or something was typed.
 - Back-pressure reaches the program: without credit the terminal is not read, and its writers wait.
 - Our own hold on the program's side keeps the terminal from hanging up before its program has ended.
 """
@@ -45,8 +47,14 @@ _IUTF8 = 0x4000
 _BLOCK = 512
 # Reads after something was typed that are not gathered: what a key press makes a program show.
 _PROMPT_READS = 16
-# Bytes a second that gathering brings a fast writer: a terminal holds at least so many each time.
-_GATHERED_RATE = 8192 / GATHER_S
+# What a terminal holds at least: gathering would hold up whoever writes more than this in the meantime.
+_LEAST_HELD = 8192
+# A read of so many bytes in the middle of a stream of output is part of a flood, which fills a terminal soon again.
+_FLOOD = 2048
+_FLOOD_GATHER_S = 0.001
+# What of a flood is worth a frame of its own: so many bytes, or so many reads.
+_FRAME = 32 << 10
+_FRAME_READS = 4
 # More than a terminal holds: 8 KiB between the two sides with what the kernel adds for its bookkeeping, and a line buffer.
 _HELD = 64 << 10
 
@@ -153,6 +161,7 @@ class Display:
         self._on_progress, self._clock = on_progress, clock
         self._gathering: Timer | None = None
         self._reads_since_typing = 0
+        self._waiting_bytes = self._waiting_reads = 0
         self._last_read_at = self._ready_at = -1.0
         self._is_hung_up = self._has_program_ended = False
         self.has_ended = False
@@ -201,12 +210,22 @@ class Display:
             return
         data, has_hung_up = self._read(room)
         if data:
-            self._connection.send(self._channel, self._stream, data)
+            self._send(data)
         if has_hung_up:
             self._hung_up()
         elif data:
             self._pace(len(data), is_full=len(data) == room)
+        # It waits only while a timer comes to look for more.
+        if self._gathering is None or len(data) < _FLOOD or self._is_worth_a_frame():
+            self._let_go()
         self._on_progress()
+
+    def _send(self, data: bytes) -> None:
+        waits = len(data) >= _FLOOD
+        self._connection.send(self._channel, self._stream, data, waits=waits)
+        if waits:
+            self._waiting_bytes += len(data)
+            self._waiting_reads += 1
 
     def _read(self, room: int) -> tuple[bytes, bool]:
         """What is there, up to a bound, and whether the terminal has hung up behind it."""
@@ -246,7 +265,8 @@ class Display:
         """Decides when to read on after so many bytes."""
         now = self._clock()
         follows = now - self._ready_at < 2 * GATHER_S
-        gathering_loses = count > _GATHERED_RATE * (now - self._last_read_at)
+        gather_s = _FLOOD_GATHER_S if count >= _FLOOD else GATHER_S
+        gathering_loses = count * gather_s > _LEAST_HELD * (now - self._last_read_at)
         self._last_read_at = self._ready_at = now
         self._reads_since_typing += 1
         if is_full and self._connection.credit(self._channel, self._stream) <= 0:
@@ -261,12 +281,24 @@ class Display:
             and not self._has_program_ended
         ):
             self._unwatch()
-            self._gathering = self._loop.call_later(GATHER_S, self._on_gathered)
+            self._gathering = self._loop.call_later(gather_s, self._on_gathered)
 
     def _on_gathered(self) -> None:
         self._stop_gathering()
         self._ready_at = self._clock()
         self._watch()
+        if self._waiting_bytes:
+            # No event would say that nothing more has come.
+            self._on_readable(0)
+
+    def _is_worth_a_frame(self) -> bool:
+        return self._waiting_bytes >= _FRAME or self._waiting_reads >= _FRAME_READS
+
+    def _let_go(self) -> None:
+        """Sends what has waited for more."""
+        if self._waiting_bytes:
+            self._waiting_bytes = self._waiting_reads = 0
+            self._connection.hurry(self._channel)
 
     def _pause(self) -> None:
         self.is_paused = True

@@ -13,7 +13,7 @@ import pytest
 
 from cloche_guest import spawn
 from cloche_guest.messages import TerminalSize
-from cloche_guest.terminals import Started, resize, start
+from cloche_guest.terminals import Display, Started, resize, start
 from cloche_guest.users import look_up
 from cloche_wire.errors import CommandNotStarted
 from cloche_wire.events import Ended, Received
@@ -234,6 +234,86 @@ def test_a_closed_display_hangs_up(terminal: Terminal) -> None:
     display.close()
     with pytest.raises(OSError, match="Input/output error"):
         terminal.show(b"x")
+
+
+class Frames:
+    """A flood on a terminal, and how many frames and bytes of it have come at the far end."""
+
+    def __init__(self, bench: Bench, terminal: Terminal) -> None:
+        self._bench, self._terminal = bench, terminal
+
+    def flood(self, gulps: int) -> None:
+        for _ in range(gulps):
+            self._terminal.show(b"x" * 3000)
+            before = self._bench.progress
+            while self._bench.progress == before:
+                self._bench.loop.turn()
+            self._bench.exchange()
+
+    def come(self) -> int:
+        return len([event for event in self._bench.arrived if isinstance(event, Received)])
+
+
+@pytest.fixture
+def flooded(terminal: Terminal) -> Iterator[tuple[Bench, Frames, Display]]:
+    bench = Bench()
+    # Two milliseconds pass between any two looks at the clock: slower than a terminal fills, without a pause.
+    ticks = itertools.count()
+    display = bench.display(terminal.ours, clock=lambda: next(ticks) / 500)
+    frames = Frames(bench, terminal)
+    frames.flood(20)
+    yield bench, frames, display
+    display.close()
+
+
+def test_a_flood_leaves_in_few_frames_that_hold_all_of_it(
+    flooded: tuple[Bench, Frames, Display],
+) -> None:
+    bench, frames, _ = flooded
+    before = frames.come()
+    frames.flood(40)
+    assert 10 <= frames.come() - before <= 14
+    bench.turns()
+    bench.exchange()
+    assert len(bench.received()) == 60 * 3000
+
+
+def test_the_rest_of_a_flood_leaves_when_nothing_follows(flooded: tuple[Bench, Frames, Display]) -> None:
+    bench, frames, _ = flooded
+    for gulps in (1, 2, 3, 5):
+        frames.flood(gulps)
+        bench.turns()
+        bench.exchange()
+        assert len(bench.received()) % 3000 == 0
+    assert len(bench.received()) == 31 * 3000
+
+
+def test_a_key_has_what_waits_sent_at_once(flooded: tuple[Bench, Frames, Display]) -> None:
+    bench, frames, display = flooded
+    sizes = []
+    for _ in range(4):
+        frames.flood(1)
+        display.typed()
+        bench.exchange()
+        sizes.append(len(bench.received()))
+    assert sizes == [63_000, 66_000, 69_000, 72_000]
+
+
+def test_a_flood_that_runs_out_of_credit_leaves_and_goes_on(terminal: Terminal) -> None:
+    bench = Bench(window=20_000)
+    ticks = itertools.count()
+    display = bench.display(terminal.ours, clock=lambda: next(ticks) / 500)
+    shown = 0
+    for _ in range(60):
+        terminal.show(b"x" * 3000)
+        shown += 3000
+        bench.turns()
+        bench.exchange()
+        had = len(bench.received())
+        bench.far.consume(bench.channel, 1, had - (shown - 3000))
+        bench.exchange()
+        assert had == shown
+    display.close()
 
 
 def test_a_flood_faster_than_a_terminal_holds_is_read_without_waiting(terminal: Terminal) -> None:

@@ -276,3 +276,18 @@ class TestMoves:
         for _ in range(7):
             pair.leader.connection.open("exec", {})
         assert [len(frames_of(pair.leader.connection.data_to_send())) for _ in range(4)] == [3, 3, 1, 0]
+
+
+def test_bytes_that_wait_leave_in_one_frame_with_what_follows_or_when_they_are_hurried() -> None:
+    solo = Solo(leader=False)
+    number = solo.bring(State.OPEN, opened_here=False)
+    solo.says()
+    solo.connection.send(number, 1, b"a", waits=True)
+    assert solo.says() == []
+    solo.connection.send(number, 1, b"b")
+    assert solo.says() == [Data(number, 1, 0, b"ab")]
+    solo.connection.send(number, 1, b"c", waits=True)
+    solo.connection.hurry(number)
+    assert solo.says() == [Data(number, 1, 2, b"c")]
+    solo.connection.hurry(number + 2)
+    assert solo.says() == []

@@ -160,10 +160,7 @@ class Connection:
         return 0 if channel is None else channel.credit(stream)
 
     def send(self, number: int, stream: int, data: Buffer, *, waits: bool = False) -> None:
-        """Queues bytes on a stream. The buffer must not change until it is acknowledged.
-
-        Bytes that wait for more leave in one frame with it, or when `hurry` is called.
-        """
+        """Queues bytes on a stream; if they wait, for what follows or `hurry`. The buffer must not change until acknowledged."""
         self._session.channel(number).send(stream, data)
         if not waits:
             self._give_turn(number)
