@@ -86,11 +86,12 @@ async def ask(sandbox: aio.Sandbox, method: str, params: Any = None, *, user: st
     return json.loads(ran.stdout)
 
 
-async def happened(hub: aio.Hub, sandbox: str, event: str, **detail: Any) -> AuditEvent:
-    """The first event of this name and detail in a sandbox's audit, as soon as it is there."""
+async def happened(hub: aio.Hub, sandbox: str, event: str, *, times: int = 1, **detail: Any) -> AuditEvent:
+    """The event of this name and detail in a sandbox's audit, as soon as it is there (so many times)."""
     async with asyncio.timeout(BOUND_S):
         async for found in hub.audit(sandbox=sandbox, limit=500, follow=True):
-            if found.event == event and detail.items() <= dict(found.detail).items():
+            times -= found.event == event and detail.items() <= dict(found.detail).items()
+            if times == 0:
                 return found
     raise AssertionError("a follower never ends")
 

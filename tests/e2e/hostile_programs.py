@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-MANY_CALLS = """
+MANY = 200
+
+MANY_CALLS = f"""
 import asyncio, json
 from cloche_callback import acallback, CallbackError
 async def one(number):
     try:
-        return await acallback("free.many", number)
+        return await acallback("pay.many", number)
     except CallbackError as error:
         return error.code
 async def all():
-    return await asyncio.gather(*(one(number) for number in range(200)))
+    return await asyncio.gather(*(one(number) for number in range({MANY})))
 print(json.dumps(asyncio.run(all())))
 """
-"""Makes 200 calls at once and prints their results, or the codes of their errors."""
+"""Makes so many calls at once and prints their results, or the codes of their errors."""
 
 _SAYS = r"""
 import json, socket
@@ -107,11 +109,10 @@ def write(data):
 GARBAGE = (
     _PORT
     + """
-for _ in range(8):
-    write(os.urandom(1 << 17))
+write(os.urandom(1 << 17))
 """
 )
-"""As root: writes a megabyte of random bytes on the link to the hub."""
+"""As root: writes random bytes on the link to the hub."""
 
 BREACH = (
     _PORT

@@ -83,6 +83,30 @@ async def test_what_nobody_answers_or_decides_ends_by_itself(guarded_hub: RealHu
             await hub.approvals.approve(expired.id)
 
 
+async def test_a_handler_that_fails_or_goes_away_is_told_to_its_caller(guarded_hub: RealHub) -> None:
+    async with connected(guarded_hub.address, guarded_hub.token) as hub, hub.create() as sandbox:
+        is_asked = asyncio.Event()
+        async with (
+            asyncio.TaskGroup() as tasks,
+            connected(guarded_hub.address, guarded_hub.token) as answering,
+        ):
+
+            @answering.callback("free.*", sandbox=sandbox.id)
+            async def answer(call: CallbackCall) -> None:
+                if call.method == "free.fail":
+                    raise LookupError("no such account")
+                is_asked.set()
+                await asyncio.Event().wait()
+
+            await answer.ready()
+            code, message = (await ask(sandbox, "free.fail"))[1:]
+            assert (code, message) == ("callback_failed", "LookupError: no such account")
+            asking = tasks.create_task(ask(sandbox, "free.wait"))
+            await within(is_asked.wait())
+        assert asking.result()[1] == "link_lost"
+        assert (await ask(sandbox, "free.wait"))[1] == "no_handler"
+
+
 async def test_the_call_of_a_killed_program_can_not_be_approved_any_more(guarded_hub: RealHub) -> None:
     async with connected(guarded_hub.address, guarded_hub.token) as hub, hub.create() as sandbox:
         calls: list[CallbackCall] = []
