@@ -79,11 +79,10 @@ async def everything_underway(hub: aio.Hub, sandbox: aio.Sandbox) -> AsyncIterat
     sandbox.callback("pay.*")(lambda call: call.params)
     is_passing = asyncio.Event()
 
-    async def endless() -> AsyncIterator[bytes]:
+    async def stalled() -> AsyncIterator[bytes]:
         yield bytes(1 << 20)
         is_passing.set()
-        while True:
-            yield bytes(1 << 16)
+        await asyncio.Event().wait()
 
     async with (
         sandbox.exec(["sh", "-c", "cloche-callback pay.send 1"]) as process,
@@ -91,7 +90,7 @@ async def everything_underway(hub: aio.Hub, sandbox: aio.Sandbox) -> AsyncIterat
         asyncio.TaskGroup() as tasks,
     ):
         waiting = await held(hub, sandbox)
-        works = (process.wait(), console.wait(), sandbox.files.write("endless", endless()))
+        works = (process.wait(), console.wait(), sandbox.files.write("upload", stalled()))
         ends = [tasks.create_task(_end(work)) for work in works]
         await within(is_passing.wait())
         try:

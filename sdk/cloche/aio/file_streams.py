@@ -136,6 +136,14 @@ class Push:
             await self._channel.result()  # raises what happened
             raise
 
+    async def watch(self) -> None:
+        """Waits until it has ended: what gives the pieces may take its time, and need not learn of it.
+
+        Raises:
+            CodedError: it cannot be written.
+        """
+        await self._channel.result()
+
     async def finish(self, sha256: str) -> FileEntry:
         """Puts the file in its place.
 

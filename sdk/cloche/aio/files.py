@@ -21,6 +21,7 @@ from cloche.aio.file_streams import Digest, Push, asked, pull
 from cloche.answers import Answer
 from cloche.errors import Cancelled, TooLarge
 from cloche.file_messages import FileEntry
+from cloche.together import together
 from cloche.transfer import MAX_ENTRIES, Copied, OnProgress, Plan
 
 if TYPE_CHECKING:
@@ -141,13 +142,11 @@ class Files:
             Conflict: something is there, and it is `exclusive`.
             CodedError: it cannot be written.
         """
-        digest = Digest()
         asked_ = self._asked(path, user, mode=mode, exclusive=exclusive, parents=parents)
         async with Push(self._link, asked_) as sink:
-            async for piece in pieces_of(data):
-                await digest.add(piece)
-                await sink.write(piece)
-            return await sink.finish(digest.sha256)
+            entry, _ = await together(_fill(sink, data), sink.watch())
+        assert entry is not None
+        return entry
 
     # Folders and what is in them.
 
@@ -366,3 +365,11 @@ class Files:
 
     async def _entry(self, kind: str, path: str, user: str | None, **more: Any) -> FileEntry:
         return FileEntry.parse(await self._link.call(kind, self._asked(path, user, **more)))
+
+
+async def _fill(sink: Push, data: Content) -> FileEntry | None:
+    digest = Digest()
+    async for piece in pieces_of(data):
+        await digest.add(piece)
+        await sink.write(piece)
+    return await sink.finish(digest.sha256)

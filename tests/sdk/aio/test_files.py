@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from cloche.aio import Files, Sandbox
-from cloche.errors import Conflict, NotFound, TooLarge, WrongState
+from cloche.errors import Conflict, NoSpace, NotFound, TooLarge, WrongState
+from cloche_wire.aio import Channel
 from tests.support.local_hub import LocalHub
 
 
@@ -48,6 +49,22 @@ async def test_reading_is_bounded(files: Files) -> None:
     assert len(await files.read("a", max_bytes=100)) == 100
     with pytest.raises(TooLarge, match="a: it has more than 99 bytes"):
         await files.read("a", max_bytes=99)
+
+
+async def test_a_write_that_has_failed_does_not_wait_for_its_next_piece(hub: LocalHub, files: Files) -> None:
+    async def full(channel: Channel) -> None:
+        channel.accept()
+        await channel.read(1)
+        raise NoSpace("the disk is full")
+
+    async def stalled() -> AsyncIterator[bytes]:
+        yield b"a"
+        await asyncio.Event().wait()
+
+    hub.handlers["file.write"] = full
+    async with asyncio.timeout(10):
+        with pytest.raises(NoSpace):
+            await files.write("a", stalled())
 
 
 async def test_a_stream_may_be_left(files: Files) -> None:
