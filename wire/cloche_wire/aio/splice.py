@@ -107,15 +107,11 @@ class _Side:
         self._joint.fail(error)
 
 
-def _unchanged(info: Fields) -> Fields:
-    return info
-
-
 async def splice(
     front: Channel,
     back: Channel,
     *,
-    check_info: Callable[[Fields], Fields] = _unchanged,
+    check_info: Callable[[Fields], Fields],
     before_close: Callable[[Fields], Awaitable[Fields]] | None = None,
     front_tap: Tap | None = None,
     back_tap: Tap | None = None,
