@@ -172,7 +172,7 @@ async def test_a_call_that_waits_for_a_person_runs_the_command_that_tells_one(tm
         hub.machine.agent.callback("pay", {"amount": 5})
         (approval,) = await pending(shop.client)
         await until(told.exists)
-        assert json.loads(told.read_text()) == approval
+        assert json.loads(told.read_text()) == {**approval, "params": {"amount": 5}}
 
 
 def tls_files(folder: Path, *options: str) -> dict[str, str]:

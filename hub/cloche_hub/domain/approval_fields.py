@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from cloche_hub.domain.approval import Approval, diff
@@ -33,3 +34,12 @@ def approval_fields(approval: Approval) -> dict[str, Any]:
         fields["approved_params"] = approval.approved_params
         fields["diff"] = diff(approval)
     return fields
+
+
+def approval_json(approval: Approval) -> str:
+    """The same as one line of JSON, for programs that are no client: there, parameters are the JSON they stand for."""
+    fields = approval_fields(approval)
+    for name in ("params", "approved_params"):
+        if name in fields:
+            fields[name] = json.loads(fields[name])
+    return json.dumps(fields, ensure_ascii=False)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -20,7 +19,7 @@ from collections.abc import AsyncIterator, Sequence
 import structlog
 
 from cloche_hub.domain.approval import Approval
-from cloche_hub.domain.approval_fields import approval_fields
+from cloche_hub.domain.approval_fields import approval_json
 
 _log = structlog.get_logger(__name__)
 
@@ -77,7 +76,7 @@ class WaitingCommand:
                 _log.warning("on_waiting_failed", approval=approval.id, reason=str(error))
 
     async def _run(self, approval: Approval) -> None:
-        line = json.dumps(approval_fields(approval), ensure_ascii=False).encode() + b"\n"
+        line = approval_json(approval).encode() + b"\n"
         # SAFETY: the command is the host owner's, from the hub's settings. What a guest has a say in (method, parameters,
         # caller) goes to its standard input only: no shell and no argument ever sees it.
         process = await asyncio.create_subprocess_exec(

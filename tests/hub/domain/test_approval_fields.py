@@ -6,7 +6,7 @@ import json
 from datetime import timedelta
 
 from cloche_hub.domain.approval import Decision, move
-from cloche_hub.domain.approval_fields import approval_fields
+from cloche_hub.domain.approval_fields import approval_fields, approval_json
 from tests.hub.domain.examples import MOMENT, approval
 
 
@@ -41,5 +41,11 @@ def test_an_edited_one_has_what_was_made_of_it_and_how_that_differs() -> None:
     assert '+  "amount": 1' in edited["diff"]
 
 
-def test_it_can_be_written_as_json() -> None:
-    assert json.loads(json.dumps(approval_fields(approval())))["id"] == approval().id
+def test_as_json_it_is_one_line_with_the_parameters_as_values() -> None:
+    asked = approval(params='{"note":"two\\nlines, é"}')
+    line = approval_json(move(asked, Decision.EDIT, at=MOMENT, by="tok_1", params="[1.0,2]"))
+    assert "\n" not in line
+    told = json.loads(line)
+    assert (told["params"], told["approved_params"]) == ({"note": "two\nlines, é"}, [1.0, 2])
+    assert told["id"] == asked.id
+    assert "approved_params" not in json.loads(approval_json(asked))

@@ -39,7 +39,7 @@ async def test_it_gets_the_approval_as_one_line_and_nothing_in_its_arguments(tmp
     command = WaitingCommand(python(program, str(told)))
     await run(command, [approval(params=HOSTILE)], lambda _logs: told.exists())
     text, argv = eval(told.read_text())
-    assert json.loads(text)["params"] == HOSTILE
+    assert json.loads(text)["params"] == json.loads(HOSTILE)
     assert text.endswith("\n")
     assert text.count("\n") == 1
     assert argv == ["-c", str(told)]
