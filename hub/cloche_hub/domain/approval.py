@@ -73,6 +73,27 @@ TRANSITIONS: Mapping[tuple[ApprovalState, Decision], ApprovalState] = MappingPro
 """Every legal move: a decision is never taken back."""
 
 
+class Outcome(StrEnum):
+    """What a decided approval means for its call."""
+
+    LET_THROUGH = "let_through"
+    """It goes on to its handler."""
+    REFUSED = "refused"
+    """The caller is told no."""
+    GONE = "gone"
+    """Nobody waits for it any more."""
+
+
+# Of what has expired, the policy says it.
+_OUTCOMES = {
+    ApprovalState.PENDING: None,
+    ApprovalState.APPROVED: Outcome.LET_THROUGH,
+    ApprovalState.EDITED: Outcome.LET_THROUGH,
+    ApprovalState.DENIED: Outcome.REFUSED,
+    ApprovalState.ABANDONED: Outcome.GONE,
+}
+
+
 class OnDeadline(StrEnum):
     """What an approval that nobody decided means. The policy says so, never the guest."""
 
@@ -98,6 +119,8 @@ class Approval:
     """Canonical JSON, as the guest asked."""
     rule: str
     """The rule of the policy that holds it."""
+    rule_reason: str | None
+    """Why it does, in the policy's words; None where it has none."""
     state: ApprovalState
     created_at: datetime
     deadline_at: datetime
@@ -109,8 +132,10 @@ class Approval:
     decided_at: datetime | None = None
     decided_by: str | None = None
     """The token's id, or `hub`."""
+    decided_by_name: str | None = None
+    """The token's name as it decided, or `hub`."""
     reason: str | None = None
-    """While it is pending, the policy's words on why it is; then why it was decided so, or came to nothing."""
+    """Why it was decided so, in the words of whoever decided, or came to nothing; None while it is pending."""
     approved_params: str | None = None
     """Canonical JSON; there exactly where a human edited the parameters."""
 
@@ -118,6 +143,13 @@ class Approval:
     def is_pending(self) -> bool:
         """Whether somebody can still decide."""
         return self.state is ApprovalState.PENDING
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What it means for the call; None while nobody has decided."""
+        if self.state is ApprovalState.EXPIRED:
+            return Outcome.LET_THROUGH if self.on_deadline is OnDeadline.ALLOW else Outcome.REFUSED
+        return _OUTCOMES[self.state]
 
     @property
     def final_params(self) -> str:
@@ -131,6 +163,7 @@ def move(
     *,
     at: datetime,
     by: str,
+    by_name: str | None = None,
     reason: str | None = None,
     params: str | None = None,
 ) -> Approval:
@@ -141,6 +174,7 @@ def move(
         what: the decision.
         at: when.
         by: the token's id, or `hub`.
+        by_name: the token's name; None: `by` is its own.
         reason: why; needed to deny.
         params: canonical JSON to call with instead; exactly for EDIT.
 
@@ -158,7 +192,15 @@ def move(
         raise BadRequest("a denial needs a reason: the program that asked and whoever reads the audit see it")
     if told is not None and len(told) > MAX_REASON:
         raise BadRequest(f"the reason is longer than {MAX_REASON} characters")
-    return replace(approval, state=after, decided_at=at, decided_by=by, reason=told, approved_params=params)
+    return replace(
+        approval,
+        state=after,
+        decided_at=at,
+        decided_by=by,
+        decided_by_name=by_name or by,
+        reason=told,
+        approved_params=params,
+    )
 
 
 def decision_of(approval: Approval, params: str | None) -> Decision:
@@ -210,7 +252,7 @@ def _indented(text: str) -> list[str]:
 
 
 def _decided_already(approval: Approval) -> Conflict:
-    who = f" by {approval.decided_by}" if approval.decided_by else ""
+    who = f" by {_decider(approval)}" if approval.decided_by else ""
     when = f" at {approval.decided_at:%Y-%m-%d %H:%M:%S} UTC" if approval.decided_at else ""
     why = f": {approval.reason}" if approval.reason else ""
     return Conflict(
@@ -218,4 +260,10 @@ def _decided_already(approval: Approval) -> Conflict:
         approval=approval.id,
         state=str(approval.state),
         decided_by=approval.decided_by,
+        decided_by_name=approval.decided_by_name,
     )
+
+
+def _decider(approval: Approval) -> str:
+    by, name = approval.decided_by, approval.decided_by_name
+    return f"{name} ({by})" if name not in (None, by) else str(by)

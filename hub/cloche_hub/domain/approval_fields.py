@@ -22,12 +22,15 @@ def approval_fields(approval: Approval) -> dict[str, Any]:
         "params": approval.params,
         "caller": dict(approval.caller),
         "rule": approval.rule,
+        "rule_reason": approval.rule_reason,
         "state": str(approval.state),
+        "outcome": approval.outcome and str(approval.outcome),
         "created_at": to_text(approval.created_at),
         "deadline_at": to_text(approval.deadline_at),
         "on_deadline": str(approval.on_deadline),
         "decided_at": approval.decided_at and to_text(approval.decided_at),
         "decided_by": approval.decided_by,
+        "decided_by_name": approval.decided_by_name,
         "reason": approval.reason,
     }
     if approval.approved_params is not None:

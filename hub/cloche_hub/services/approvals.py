@@ -153,24 +153,26 @@ class Approvals:
 
     # For operators.
 
-    async def approve(self, approval_id: str, *, params: str | None, by: str) -> Approval:
+    async def approve(
+        self, approval_id: str, *, params: str | None, by: str, by_name: str | None = None
+    ) -> Approval:
         """Lets a call pass.
 
         Args:
             approval_id: the approval's.
             params: canonical JSON to call with instead of what was asked; None: as it was asked.
-            by: the operator's token's id.
+            by, by_name: the operator's token's id and name.
 
         Raises:
             Conflict: it has been decided already, or nobody waits for it; says by whom or why.
             NotFound: there is none.
             NoSpace, StoreFailed: it could not be recorded; nothing is decided.
         """
-        return await self._decide(approval_id, None, by=by, params=params)
+        return await self._decide(approval_id, None, by=by, by_name=by_name, params=params)
 
-    async def deny(self, approval_id: str, *, reason: str, by: str) -> Approval:
+    async def deny(self, approval_id: str, *, reason: str, by: str, by_name: str | None = None) -> Approval:
         """Refuses a call; the guest is told the reason. Raises BadRequest without one, and what `approve` does."""
-        return await self._decide(approval_id, Decision.DENY, by=by, reason=reason)
+        return await self._decide(approval_id, Decision.DENY, by=by, by_name=by_name, reason=reason)
 
     # Decisions.
 
@@ -187,6 +189,7 @@ class Approvals:
         what: Decision | None,
         *,
         by: str,
+        by_name: str | None = None,
         reason: str | None = None,
         params: str | None = None,
     ) -> Approval:
@@ -202,10 +205,11 @@ class Approvals:
                     approval=approval.id,
                     state=str(ApprovalState.ABANDONED),
                     decided_by=HUB,
+                    decided_by_name=HUB,
                 )
             decision = what or decision_of(approval, params)
             edited = params if decision is Decision.EDIT else None
-            decided = move(approval, decision, at=now, by=by, reason=reason, params=edited)
+            decided = move(approval, decision, at=now, by=by, by_name=by_name, reason=reason, params=edited)
             _record(transaction, decided)
             return decided
 

@@ -18,7 +18,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 
-from cloche_hub.domain.approval import Approval, ApprovalState, OnDeadline
+from cloche_hub.domain.approval import Approval, ApprovalState, Outcome
 from cloche_hub.domain.audit import Json
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.callback import CallbackRequest, digest_of, parse_callback
@@ -222,26 +222,20 @@ class _Run:
             params=request.text,
             caller=request.caller,
             rule=decision.rule,
+            rule_reason=decision.reason or None,
             state=ApprovalState.PENDING,
             created_at=now,
             deadline_at=now + timedelta(seconds=decision.deadline_s),
             on_deadline=decision.on_deadline,
-            reason=decision.reason or None,
         )
 
     # Once it is taken.
 
     async def _require_let_pass(self, decided: Approval) -> None:
         """Refuses the call unless somebody let it pass, or nobody decided and that means to let it pass."""
-        match decided.state:
-            case ApprovalState.APPROVED | ApprovalState.EDITED:
-                return
-            case ApprovalState.EXPIRED if decided.on_deadline is OnDeadline.ALLOW:
-                return
-            case ApprovalState.EXPIRED:
-                await self._refuse(TimedOut(f"not approved: {decided.reason}", approval=decided.id))
-            case _:
-                await self._refuse(Forbidden(f"not approved: {decided.reason}", approval=decided.id))
+        if decided.outcome is not Outcome.LET_THROUGH:
+            refusal = TimedOut if decided.state is ApprovalState.EXPIRED else Forbidden
+            await self._refuse(refusal(f"not approved: {decided.reason}", approval=decided.id))
 
     async def _ask(self, registration: Registration, params: str) -> str:
         """The handler's answer as canonical JSON."""

@@ -88,11 +88,12 @@ def insert(tx: Executes, approval: Approval) -> None:
         tx.execute(
             """
             INSERT INTO approvals (
-                id, sandbox, sandbox_name, owner, labels, callback, method, params, caller, rule, state, created_at,
-                deadline_at, on_deadline, decided_at, decided_by, reason, approved_params
+                id, sandbox, sandbox_name, owner, labels, callback, method, params, caller, rule, rule_reason, state,
+                created_at, deadline_at, on_deadline, decided_at, decided_by, decided_by_name, reason, approved_params
             ) VALUES (
-                :id, :sandbox, :sandbox_name, :owner, :labels, :callback, :method, :params, :caller, :rule, :state,
-                :created_at, :deadline_at, :on_deadline, :decided_at, :decided_by, :reason, :approved_params
+                :id, :sandbox, :sandbox_name, :owner, :labels, :callback, :method, :params, :caller, :rule,
+                :rule_reason, :state, :created_at, :deadline_at, :on_deadline, :decided_at, :decided_by,
+                :decided_by_name, :reason, :approved_params
             )
             """,
             _values(approval),
@@ -119,8 +120,8 @@ def update(tx: Executes, approval: Approval) -> None:
     cursor = tx.execute(
         """
         UPDATE approvals SET
-            state = :state, decided_at = :decided_at, decided_by = :decided_by, reason = :reason,
-            approved_params = :approved_params
+            state = :state, decided_at = :decided_at, decided_by = :decided_by, decided_by_name = :decided_by_name,
+            reason = :reason, approved_params = :approved_params
         WHERE id = :id
         """,
         _values(approval),
@@ -157,12 +158,14 @@ def _values(approval: Approval) -> dict[str, object]:
         "params": approval.params,
         "caller": map_to_text(approval.caller),
         "rule": approval.rule,
+        "rule_reason": approval.rule_reason,
         "state": str(approval.state),
         "created_at": to_text(approval.created_at),
         "deadline_at": to_text(approval.deadline_at),
         "on_deadline": str(approval.on_deadline),
         "decided_at": approval.decided_at and to_text(approval.decided_at),
         "decided_by": approval.decided_by,
+        "decided_by_name": approval.decided_by_name,
         "reason": approval.reason,
         "approved_params": approval.approved_params,
     }
@@ -180,12 +183,14 @@ def _approval(row: sqlite3.Row) -> Approval:
         params=row["params"],
         caller=text_to_map(row["caller"]),
         rule=row["rule"],
+        rule_reason=row["rule_reason"],
         state=ApprovalState(row["state"]),
         created_at=from_text(row["created_at"]),
         deadline_at=from_text(row["deadline_at"]),
         on_deadline=OnDeadline(row["on_deadline"]),
         decided_at=None if row["decided_at"] is None else from_text(row["decided_at"]),
         decided_by=row["decided_by"],
+        decided_by_name=row["decided_by_name"],
         reason=row["reason"],
         approved_params=row["approved_params"],
     )

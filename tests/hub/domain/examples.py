@@ -39,6 +39,7 @@ def approval(**changes: Any) -> Approval:
         "params": '{"amount":5,"to":"ann"}',
         "caller": {"pid": 7, "program": "python3", "uid": 1000},
         "rule": "payments",
+        "rule_reason": "money leaves by hand",
         "state": ApprovalState.PENDING,
         "created_at": MOMENT,
         "deadline_at": MOMENT + timedelta(minutes=5),

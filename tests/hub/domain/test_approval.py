@@ -18,6 +18,7 @@ from cloche_hub.domain.approval import (
     Approval,
     ApprovalState,
     Decision,
+    OnDeadline,
     decision_of,
     diff,
     move,
@@ -32,7 +33,13 @@ EDITED = '{"amount":1,"to":"ann"}'
 def test_an_approved_call_goes_on_as_it_was_asked() -> None:
     approved = move(approval(), Decision.APPROVE, at=LATER, by="tok_1")
 
-    assert approved == replace(approval(), state=ApprovalState.APPROVED, decided_at=LATER, decided_by="tok_1")
+    assert approved == replace(
+        approval(),
+        state=ApprovalState.APPROVED,
+        decided_at=LATER,
+        decided_by="tok_1",
+        decided_by_name="tok_1",
+    )
     assert approved.final_params == approval().params
     assert not approved.is_pending
     assert approval().is_pending
@@ -54,6 +61,34 @@ def test_an_edited_call_goes_on_with_the_parameters_a_human_gave_and_keeps_both(
         '   "to": "ann"',
         " }",
     ]
+
+
+@pytest.mark.parametrize(
+    ("state", "on_deadline", "outcome"),
+    [
+        ("pending", "allow", None),
+        ("approved", "deny", "let_through"),
+        ("edited", "deny", "let_through"),
+        ("denied", "allow", "refused"),
+        ("expired", "deny", "refused"),
+        ("expired", "allow", "let_through"),
+        ("abandoned", "allow", "gone"),
+    ],
+)
+def test_what_a_decision_means_for_the_call_is_said(
+    state: str, on_deadline: str, outcome: str | None
+) -> None:
+    decided = approval(state=ApprovalState(state), on_deadline=OnDeadline(on_deadline))
+    assert decided.outcome == outcome
+
+
+def test_who_decided_is_kept_with_the_name_of_that_time_beside_the_policy_s_words() -> None:
+    denied = move(approval(), Decision.DENY, at=LATER, by="tok_1", by_name="ops", reason="no")
+    assert (denied.decided_by, denied.decided_by_name) == ("tok_1", "ops")
+    assert (denied.reason, denied.rule_reason) == ("no", "money leaves by hand")
+    with pytest.raises(Conflict, match=r"denied already by ops \(tok_1\) at .*: no") as raised:
+        move(denied, Decision.APPROVE, at=LATER, by="tok_2")
+    assert raised.value.details["decided_by_name"] == "ops"
 
 
 def test_what_nobody_edited_has_no_diff() -> None:

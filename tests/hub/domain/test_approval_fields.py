@@ -22,20 +22,26 @@ def test_a_pending_approval_has_everything_but_a_decision() -> None:
         "params": '{"amount":5,"to":"ann"}',
         "caller": {"pid": 7, "program": "python3", "uid": 1000},
         "rule": "payments",
+        "rule_reason": "money leaves by hand",
         "state": "pending",
+        "outcome": None,
         "created_at": "2026-01-02T03:04:05.678901Z",
         "deadline_at": "2026-01-02T03:09:05.678901Z",
         "on_deadline": "deny",
         "decided_at": None,
         "decided_by": None,
+        "decided_by_name": None,
         "reason": None,
     }
 
 
 def test_an_edited_one_has_what_was_made_of_it_and_how_that_differs() -> None:
     later = MOMENT + timedelta(seconds=1)
-    edited = approval_fields(move(approval(), Decision.EDIT, at=later, by="tok_1", params='{"amount":1}'))
+    edited = approval_fields(
+        move(approval(), Decision.EDIT, at=later, by="tok_1", by_name="ops", params='{"amount":1}')
+    )
     assert (edited["state"], edited["decided_by"]) == ("edited", "tok_1")
+    assert (edited["decided_by_name"], edited["outcome"]) == ("ops", "let_through")
     assert edited["decided_at"] == "2026-01-02T03:04:06.678901Z"
     assert edited["approved_params"] == '{"amount":1}'
     assert '+  "amount": 1' in edited["diff"]

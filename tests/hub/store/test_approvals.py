@@ -27,7 +27,9 @@ def database() -> Iterator[Memory]:
 
 def _edited() -> Approval:
     asked = approval(id="apr_2d", callback="cb_2", created_at=LATER)
-    return move(asked, Decision.EDIT, at=LATER, by="tok_1", reason="less", params='{"amount":1}')
+    return move(
+        asked, Decision.EDIT, at=LATER, by="tok_1", by_name="ops", reason="less", params='{"amount":1}'
+    )
 
 
 async def test_an_approval_reads_back_as_it_was_written_newest_first(database: Memory) -> None:
@@ -53,7 +55,7 @@ async def test_they_are_chosen_by_state_sandbox_and_owner(database: Memory) -> N
 
 async def test_a_decision_is_written(database: Memory) -> None:
     approvals.insert(database, approval())
-    denied = move(approval(), Decision.DENY, at=LATER, by="tok_1", reason="no")
+    denied = move(approval(), Decision.DENY, at=LATER, by="tok_1", by_name="ops", reason="no")
 
     approvals.update(database, denied)
 

@@ -50,7 +50,7 @@ async def approve(services: Services, token: Token, channel: Channel) -> None:
     text = fields.optional_text("params")
     params = None if text is None else parse_canonical(text.encode(), what="params")[1]
     approval = await _find(services, token, channel, fields)
-    decided = await services.approvals.approve(approval.id, params=params, by=token.id)
+    decided = await services.approvals.approve(approval.id, params=params, by=token.id, by_name=token.name)
     channel.close(approval_message(decided))
 
 
@@ -58,7 +58,9 @@ async def deny(services: Services, token: Token, channel: Channel) -> None:
     """`approval.deny`."""
     fields = Fields.of(channel.params, ("approval", "reason"))
     approval = await _find(services, token, channel, fields)
-    decided = await services.approvals.deny(approval.id, reason=fields.text("reason", ""), by=token.id)
+    decided = await services.approvals.deny(
+        approval.id, reason=fields.text("reason", ""), by=token.id, by_name=token.name
+    )
     channel.close(approval_message(decided))
 
 

@@ -11,12 +11,14 @@ CREATE TABLE approvals (
     params          TEXT NOT NULL,
     caller          TEXT NOT NULL,
     rule            TEXT NOT NULL,
+    rule_reason     TEXT,
     state           TEXT NOT NULL,
     created_at      TEXT NOT NULL,
     deadline_at     TEXT NOT NULL,
     on_deadline     TEXT NOT NULL,
     decided_at      TEXT,
     decided_by      TEXT,
+    decided_by_name TEXT,
     reason          TEXT,
     approved_params TEXT
 ) STRICT, WITHOUT ROWID;

@@ -42,7 +42,10 @@ async def test_what_waits_is_listed_and_shown_with_everything_an_operator_needs(
                 "state": "pending",
                 "on_deadline": "deny",
                 "decided_by": None,
-                "reason": "money leaves by hand",
+                "decided_by_name": None,
+                "rule_reason": "money leaves by hand",
+                "reason": None,
+                "outcome": None,
             }.items()
         )
         for reference in (listed["id"], listed["id"][:8]):
@@ -121,6 +124,7 @@ async def test_an_operator_decides_everybodys_and_the_second_learns_who_was_firs
         decided = await operator.call("approval.approve", approval=approval_["id"])
         assert decided["state"] == "approved"
         assert decided["decided_by"].startswith("tok_")
+        assert (decided["decided_by_name"], decided["outcome"]) == ("test", "let_through")
         assert await result_of(called) == 1
         with pytest.raises(Conflict) as raised:
             await shop.client.call("approval.deny", approval=approval_["id"], reason="no")
@@ -158,7 +162,9 @@ async def test_a_denial_needs_a_reason(home: Path) -> None:
         (approval_,) = await pending(shop.client)
         with pytest.raises(BadRequest, match="needs a reason"):
             await shop.client.call("approval.deny", approval=approval_["id"])
-        await shop.client.call("approval.deny", approval=approval_["id"], reason="not today")
+        denied = await shop.client.call("approval.deny", approval=approval_["id"], reason="not today")
+        assert (denied["reason"], denied["rule_reason"]) == ("not today", "money leaves by hand")
+        assert denied["outcome"] == "refused"
         with pytest.raises(Forbidden, match="not today"):
             await within(called.result())
 
@@ -235,5 +241,6 @@ async def test_what_a_killed_hub_has_left_pending_is_abandoned_at_the_next_start
         assert (await client.call("approval.list"))["approvals"] == []
         shown = await client.call("approval.show", approval=left.id)
         assert (shown["state"], shown["decided_by"]) == ("abandoned", "hub")
+        assert (shown["outcome"], shown["decided_by_name"]) == ("gone", "hub")
         names = await hub.names()
         assert names.index("approval.abandoned") > names.index("hub.started")
