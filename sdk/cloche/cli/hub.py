@@ -6,7 +6,7 @@ import contextlib
 import os
 import select
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloche.cli import options
+from cloche.cli.asking import can_ask, confirm
+from cloche.cli.failures import FAILED
 from cloche.cli.handover import hand_over
 from cloche.cli.output import age, clean, properties, say, show, show_json
 from cloche.errors import BadRequest, CodedError, HubNotRunning, NotFound, TimedOut
@@ -100,36 +102,54 @@ def _start(arguments: list[str], *, json: bool) -> int:
     return run_async(work)
 
 
-def stop(json: options.JsonOption = False) -> int:
-    """Stop the hub.
+def stop(
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, whatever ends with it.")] = False,
+    json: options.JsonOption = False,
+) -> int:
+    """Stop the hub, and remove every sandbox.
 
-    Its machines end in good order, then it exits.
+    Sandboxes end with their hub, and their disks are deleted; coming back with the next hub is not there yet. At a
+    terminal you are asked first if there are any; without one, stderr says which were removed.
 
     \b
     Examples:
       cloche hub stop
+      cloche hub stop --yes
     """
     from cloche.cli.session import with_hub
 
-    async def work(hub: Hub, _interrupts: Interrupts) -> None:
+    async def work(hub: Hub, _interrupts: Interrupts) -> int:
         pid = (await hub.status()).pid
+        going = [one.info.name for one in await hub.sandboxes() if one.info.ended_at is None]
+        is_asked = bool(going) and not yes and can_ask()
+        if is_asked and not await confirm(_question(going), default=False):
+            say("nothing was stopped")
+            return FAILED
         # Only behind a Unix socket is its process one of this host.
         with _watched(pid if hub.address.startswith("unix://") else None) as process:
             await hub.stop()
             await hub.close()
             await _wait_gone(hub.address, process)
+        if going and not is_asked:
+            say(f"removed with it: {', '.join(going)}")
         if json:
-            show_json({"pid": pid})
+            show_json({"pid": pid, "removed": going})
         else:
             show(f"stopped the hub (pid {pid})")
+        return 0
 
     try:
         return with_hub(work, start=False)
     except HubNotRunning as error:
         if json:
-            show_json({"pid": None})
+            show_json({"pid": None, "removed": []})
         say(error.message.partition(";")[0])
         return 0
+
+
+def _question(going: Sequence[str]) -> str:
+    many = "1 running sandbox" if len(going) == 1 else f"{len(going)} running sandboxes"
+    return f"remove {many}: {', '.join(going)}"
 
 
 @contextlib.contextmanager

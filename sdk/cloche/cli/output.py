@@ -35,6 +35,11 @@ def say(line: str) -> None:
     _write(sys.stderr, f"cloche: {clean_line(line)}\n")
 
 
+def prompt(question: str) -> None:
+    """Says something on stderr that is answered on the same line."""
+    _write(sys.stderr, f"cloche: {clean_line(question)}")
+
+
 def show(text: str) -> None:
     """Writes an answer for a person."""
     _write(sys.stdout, text + "\n")

@@ -80,7 +80,58 @@ async def test_stopping_returns_when_the_hub_is_gone(cloche: Cloche, hub: LocalH
 
 async def test_stopping_what_does_not_run_is_done(cloche: Cloche, home: Path) -> None:
     assert await cloche("hub", "stop") == (0, "", "cloche: no hub is running\n")
-    assert json.loads((await cloche("hub", "stop", "--json")).out) == {"pid": None}
+    assert json.loads((await cloche("hub", "stop", "--json")).out) == {
+        "pid": None,
+        "removed": [],
+    }
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Somebody is in front of the terminal, and says no; the questions."""
+    questions: list[str] = []
+
+    async def confirm(question: str, *, default: bool) -> bool:
+        questions.append(f"{question}, {default}")
+        return False
+
+    monkeypatch.setattr(hub_commands, "can_ask", lambda: True)
+    monkeypatch.setattr(hub_commands, "confirm", confirm)
+    return questions
+
+
+async def test_at_a_terminal_stopping_names_what_ends_with_it_and_asks(
+    cloche: Cloche, hub: LocalHub, asked: list[str]
+) -> None:
+    await cloche("create", "--name", "box")
+    assert await cloche("hub", "stop") == (125, "", "cloche: nothing was stopped\n")
+    await cloche("create", "--name", "web")
+    await cloche("hub", "stop")
+    assert asked == ["remove 1 running sandbox: box, False", "remove 2 running sandboxes: box, web, False"]
+    assert not hub.stopped.is_set()
+
+
+async def test_stopping_asks_nothing_where_nothing_is_lost(
+    cloche: Cloche, hub: LocalHub, asked: list[str]
+) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(_leave_when_asked(hub))
+        ran = await cloche("hub", "stop")
+    assert (ran.status, ran.err, asked) == (0, "", [])
+
+
+@pytest.mark.parametrize("words", [(), ("--yes",)])
+async def test_without_a_question_stopping_says_what_went(
+    cloche: Cloche, hub: LocalHub, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(hub_commands, "can_ask", lambda: bool(words))
+    await cloche("create", "--name", "box")
+    await cloche("create", "--name", "web")
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(_leave_when_asked(hub))
+        ran = await cloche("hub", "stop", "--json", *words)
+    assert ran.err == "cloche: removed with it: box, web\n"
+    assert json.loads(ran.out)["removed"] == ["box", "web"]
 
 
 async def test_a_hub_that_does_not_go_is_told(
