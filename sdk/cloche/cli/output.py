@@ -35,6 +35,11 @@ def say(line: str) -> None:
     _write(sys.stderr, f"cloche: {clean_line(line)}\n")
 
 
+def is_at_terminal() -> bool:
+    """Whether a person sees what is said on stderr."""
+    return sys.stderr.isatty()
+
+
 def prompt(question: str) -> None:
     """Says something on stderr that is answered on the same line."""
     _write(sys.stderr, f"cloche: {clean_line(question)}")

@@ -23,7 +23,7 @@ from typing import TypeVar
 from cloche.aio import Hub
 from cloche.background import Started, start_hub
 from cloche.cli.failures import BY_SIGNAL, PipeClosed
-from cloche.cli.output import say
+from cloche.cli.output import is_at_terminal, say
 from cloche.config import find_address
 from cloche.errors import HubNotRunning
 
@@ -104,7 +104,7 @@ def with_hub(
     Args:
         work: the command.
         start: whether to start this user's hub if it does not run.
-        tells_waiting: whether to say afterwards how many approvals waited when it began.
+        tells_waiting: whether to say afterwards, at a terminal, how many approvals waited when it began.
     """
 
     async def connected(interrupts: Interrupts) -> int | None:
@@ -130,8 +130,11 @@ async def connect(*, start: bool) -> Hub:
 
 
 def tell_waiting(count: int) -> None:
-    """Says that somebody waits for a decision: one that nobody sees is one that nobody makes."""
-    if count:
+    """Says that somebody waits for a decision: one that nobody sees is one that nobody makes.
+
+    To people alone: what a script collects from stderr is of what it has asked for.
+    """
+    if count and is_at_terminal():
         are = "approval is" if count == 1 else "approvals are"
         # The error that may be on its way tells more than that this cannot be said.
         with contextlib.suppress(PipeClosed, OSError):

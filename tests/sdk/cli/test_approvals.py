@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cloche.cli import session
 from tests.sdk.cli.conftest import Cloche, start
 from tests.support.local_hub import LocalHub
 
@@ -221,15 +222,24 @@ async def test_watch_ends_quietly_when_nobody_reads(hub: LocalHub) -> None:
 
 
 @pytest.mark.parametrize(("count", "line"), [(1, "1 approval is"), (2, "2 approvals are")])
-async def test_every_other_command_says_that_something_waits(
-    cloche: Cloche, hub: LocalHub, count: int, line: str
+async def test_every_other_command_says_at_a_terminal_that_something_waits(
+    cloche: Cloche, hub: LocalHub, monkeypatch: pytest.MonkeyPatch, count: int, line: str
 ) -> None:
+    monkeypatch.setattr(session, "is_at_terminal", lambda: True)
     hub.info["waiting"] = count
     told = f"cloche: {line} waiting; see: cloche approvals ls\n"
     assert (await cloche("hub", "status", "--json")).err == told
     failed = await cloche("show", "none")
     assert failed.err.startswith(told), "and then why it failed"
     assert (await cloche("approvals", "ls")).err == ""
+
+
+@pytest.mark.parametrize("words", [("ls",), ("show", "box"), ("exec", "box", "--", "true"), ("run", "true")])
+async def test_a_script_s_errors_are_its_own(cloche: Cloche, hub: LocalHub, words: tuple[str, ...]) -> None:
+    hub.info["waiting"] = 1
+    await cloche("create", "--name", "box")
+    ran = await cloche(*words)
+    assert (ran.status, "waiting" in ran.err) == (0, False)
 
 
 async def test_ids_are_offered(hub: LocalHub) -> None:
