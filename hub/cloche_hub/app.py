@@ -127,7 +127,9 @@ async def serve(
     await _provide_admin_token(tokens, settings.locations.admin_token)
     policies = Policies(_policy_source(settings), store, records, clock)
     command = WaitingCommand(settings.on_waiting)
-    approvals = Approvals(store, records, clock, Changes(), on_waiting=command.tell)
+    approvals = Approvals(
+        store, records, clock, Changes(), policy=lambda: policies.current, on_waiting=command.tell
+    )
     sandboxes, services = _assemble(
         settings, store, records, tokens, images, hypervisor, policies, approvals, clock, stop
     )

@@ -4,6 +4,7 @@ Rules:
 - An approval and its record in the audit are durable together before anybody can see it; a decision and its record
   before anybody acts on it.
 - The first decision stands: it is made inside the store's change, on the approval as it is there.
+- An edit cannot do what the policy in force denies: whoever may decide a call may not make another one of it.
 - What nobody waits for any more cannot be approved: its caller has given up, its sandbox has ended, or the hub that
   knew its caller is gone.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import cast
@@ -22,7 +24,8 @@ from cloche_hub.domain.approval import Approval, ApprovalState, Decision, decisi
 from cloche_hub.domain.audit import Json
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.callback import digest_of
-from cloche_hub.errors import CodedError, Conflict, HubError, NotFound
+from cloche_hub.domain.policy import Call, Policy, Verdict, decide
+from cloche_hub.errors import CodedError, Conflict, Forbidden, HubError, NotFound
 from cloche_hub.ports import Store, Transaction
 from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
@@ -62,6 +65,7 @@ class Approvals:
         store, records: where they are kept.
         clock: dates them.
         changes: told of each change.
+        policy: the one in force now, which edited calls must pass.
         on_waiting: told of each approval that begins to wait; must not wait nor raise.
     """
 
@@ -72,10 +76,12 @@ class Approvals:
         clock: Clock,
         changes: Changes,
         *,
+        policy: Callable[[], Policy],
         on_waiting: Callable[[Approval], object] = lambda _approval: None,
     ) -> None:
         self._store, self._records = store, records
         self._clock, self.changes, self._on_waiting = clock, changes, on_waiting
+        self._policy = policy
         self._waits: dict[str, _Wait] = {}
         self._decisions = asyncio.TaskGroup()
 
@@ -165,9 +171,12 @@ class Approvals:
 
         Raises:
             Conflict: it has been decided already, or nobody waits for it; says by whom or why.
+            Forbidden: it is edited to what the policy denies; names the rule, and the call waits on.
             NotFound: there is none.
             NoSpace, StoreFailed: it could not be recorded; nothing is decided.
         """
+        if params is not None:
+            self._require_not_denied(await self._store.find_approval(approval_id), params)
         return await self._decide(approval_id, None, by=by, by_name=by_name, params=params)
 
     async def deny(self, approval_id: str, *, reason: str, by: str, by_name: str | None = None) -> Approval:
@@ -175,6 +184,19 @@ class Approvals:
         return await self._decide(approval_id, Decision.DENY, by=by, by_name=by_name, reason=reason)
 
     # Decisions.
+
+    def _require_not_denied(self, approval: Approval, params: str) -> None:
+        # What a call asks and of whom never changes, so this need not be done inside the store's change; whether it
+        # still waits is told there.
+        if not approval.is_pending or decision_of(approval, params) is not Decision.EDIT:
+            return
+        edited = Call(approval.method, json.loads(params), approval.owner, approval.labels)
+        policy_says = decide(self._policy(), edited)
+        if policy_says.verdict is Verdict.DENY:
+            raise Forbidden(
+                f"the edited call is {policy_says.refusal}; approval {approval.id} waits on",
+                rule=policy_says.rule,
+            )
 
     async def _expire(self, approval: Approval, reason: str) -> Approval:
         try:

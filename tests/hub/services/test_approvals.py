@@ -12,7 +12,8 @@ import pytest
 
 from cloche_hub.domain.approval import Approval, ApprovalState
 from cloche_hub.domain.audit_events import AuditName
-from cloche_hub.errors import BadRequest, CodedError, Conflict, NoSpace, NotFound, StoreFailed
+from cloche_hub.domain.policy_text import parse_policy
+from cloche_hub.errors import BadRequest, CodedError, Conflict, Forbidden, NoSpace, NotFound, StoreFailed
 from cloche_hub.ports import Transaction
 from cloche_hub.services.approvals import TOPIC, Approvals
 from cloche_hub.services.changes import Change, Changes, News
@@ -24,6 +25,20 @@ from tests.support.hub import FlakyStore, until, within
 from tests.support.links import outcome
 
 ID = approval().id
+POLICY = parse_policy(
+    """
+    default = "ask"
+    [[rule]]
+    name = "large payments"
+    methods = ["pay.*"]
+    owners = ["admin"]
+    labels = { team = "ml" }
+    params = [{ at = "amount", at_least = 100 }]
+    verdict = "deny"
+    reason = "not from here"
+    """,
+    where="policy",
+)
 
 
 class Held:
@@ -70,6 +85,7 @@ async def holding(home: Path, *, refuses: NoSpace | None = None) -> AsyncIterato
             records,
             Clock(now=lambda: MOMENT),
             changes,
+            policy=lambda: POLICY,
             on_waiting=lambda waiting: rung.append(waiting.id),
         )
         with changes.subscribed() as news:
@@ -154,6 +170,33 @@ async def test_the_same_parameters_are_no_edit(tmp_path: Path) -> None:
     async with holding(tmp_path) as held:
         pending = await held.open()
         assert (await held.approvals.approve(ID, params=pending.params, by="tok_1")).state == "approved"
+
+
+async def test_an_edit_cannot_do_what_a_rule_denies_and_the_call_waits_on(tmp_path: Path) -> None:
+    async with holding(tmp_path) as held:
+        await held.open()
+        with pytest.raises(Forbidden, match="denied by rule 'large payments': not from here") as raised:
+            await held.approvals.approve(ID, params='{"amount":500}', by="tok_1")
+        assert raised.value.details["rule"] == "large payments"
+        assert (await held.state(), held.approvals.waiting) == ("pending", 1)
+        assert await held.names() == ["approval.requested"]
+        assert (await held.approvals.approve(ID, params='{"amount":2}', by="tok_1")).state == "edited"
+
+
+async def test_what_was_asked_is_approved_as_it_is_whatever_the_policy_says_by_now(tmp_path: Path) -> None:
+    async with holding(tmp_path) as held:
+        pending = await held.open(params='{"amount":500}')
+        assert (await held.approvals.approve(ID, params=pending.params, by="tok_1")).state == "approved"
+
+
+async def test_an_edit_that_comes_second_learns_who_was_first_and_not_what_a_rule_says(
+    tmp_path: Path,
+) -> None:
+    async with holding(tmp_path) as held:
+        await held.open()
+        await held.approvals.deny(ID, reason="no", by="tok_1")
+        with pytest.raises(Conflict):
+            await held.approvals.approve(ID, params='{"amount":500}', by="tok_2")
 
 
 async def test_of_two_who_decide_at_once_the_first_wins_and_the_other_learns_who(tmp_path: Path) -> None:
