@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 STATES = ("pending", "approved", "edited", "denied", "expired", "abandoned")
 _HEADINGS = ("ID", "STATE", "SANDBOX", "METHOD", "PARAMS", "ASKED", "DECISION")
-_IN_TABLE, _IN_WATCH = 40, 200
+_FREE = ("PARAMS", "SANDBOX", "METHOD", "DECISION")
+_MOST = 200
 """Characters of the parameters."""
 
 ApprovalArgument = Annotated[
@@ -87,7 +88,8 @@ def ls(
         if json:
             show_json(found)
         else:
-            show_table(_HEADINGS, [_row(one) for one in found], if_empty="nothing waits for a decision")
+            rows = [_row(one) for one in found]
+            show_table(_HEADINGS, rows, free=_FREE, if_empty="nothing waits for a decision")
 
     return with_hub(work, tells_waiting=False)
 
@@ -211,7 +213,7 @@ def watch(
 
 
 def _row(approval: ApprovalInfo) -> tuple[str, ...]:
-    params = brief_json(approval.params, most=_IN_TABLE)
+    params = brief_json(approval.params, most=_MOST)
     asked, decision = age(approval.created_at), _decision(approval)
     return approval.id, approval.state, approval.sandbox_name, approval.method, params, asked, decision
 
@@ -234,7 +236,7 @@ def _why(approval: ApprovalInfo) -> str:
 
 def _waiting(approval: ApprovalInfo) -> str:
     about = f"{approval.id}  {approval.method} of {approval.sandbox_name} ({approval.owner})"
-    params = brief_json(approval.params, most=_IN_WATCH)
+    params = brief_json(approval.params, most=_MOST)
     return "\n".join(
         [
             clean_line(f"{about}, rule {approval.rule!r}{_why(approval)}, {_decision(approval)}"),

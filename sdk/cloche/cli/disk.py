@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cloche.cli import options
-from cloche.cli.output import SHORT_DIGEST, age, clean_line, show, show_json, size, table
+from cloche.cli.output import SHORT_DIGEST, age, clean_line, show, show_json, show_table, size
 
 if TYPE_CHECKING:
     from cloche.aio import Hub
@@ -48,7 +48,9 @@ def df(json: options.JsonOption = False) -> int:
         if json:
             show_json(usage)
         else:
-            show(_account(usage))
+            if rows := [row for kind, name in _KINDS.items() for row in _group(name, _of_kind(usage, kind))]:
+                show_table(("WHAT", "ID", "SIZE", "USED", "STATE"), rows, free=("WHAT",))
+            show(_sums(usage))
 
     return with_hub(work)
 
@@ -75,8 +77,7 @@ def prune(json: options.JsonOption = False) -> int:
     return with_hub(work)
 
 
-def _account(usage: DiskUsage) -> str:
-    rows = [row for kind, name in _KINDS.items() for row in _group(name, _of_kind(usage, kind))]
+def _sums(usage: DiskUsage) -> str:
     total = size(sum(entry.size_bytes for entry in usage.entries))
     free = "" if usage.free_bytes is None else f", {size(usage.free_bytes)} free"
     prunable = sum(entry.size_bytes for entry in usage.entries if entry.prunable)
@@ -84,7 +85,7 @@ def _account(usage: DiskUsage) -> str:
         clean_line(f"{total} in all{free}" + (f" in {usage.cache}" if usage.cache else "")),
         f"cloche prune would free {size(prunable)}" if prunable else "nothing to prune",
     ]
-    return "\n".join([table(("WHAT", "ID", "SIZE", "USED", "STATE"), rows), *lines] if rows else lines)
+    return "\n".join(lines)
 
 
 def _of_kind(usage: DiskUsage, kind: str) -> list[CacheEntry]:

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloche.cli import options
-from cloche.cli.output import age, clean, clean_line, properties, show, show_bytes, show_json, size, table
+from cloche.cli.output import (
+    age,
+    clean,
+    clean_line,
+    properties,
+    show,
+    show_bytes,
+    show_json,
+    show_table,
+    size,
+)
 
 if TYPE_CHECKING:
     from cloche.aio import Files, Hub
@@ -66,7 +76,7 @@ def ls(
                 (_mode(entry), str(entry.uid), size(entry.size_bytes), _when(entry), _name(entry))
                 for entry in entries
             ]
-            show(table(("MODE", "UID", "SIZE", "CHANGED", "NAME"), rows))
+            show_table(("MODE", "UID", "SIZE", "CHANGED", "NAME"), rows, free=("NAME",))
 
     return _with_files(sandbox, work)
 

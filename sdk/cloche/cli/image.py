@@ -89,7 +89,9 @@ def ls(json: options.JsonOption = False) -> int:
             for image in images
         ]
         headings = ("RECIPE", "DIGEST", "ARCH", "SIZE", "BUILT", "STATE")
-        show_table(headings, rows, if_empty="no images; to build one: cloche image build python")
+        show_table(
+            headings, rows, free=("RECIPE",), if_empty="no images; to build one: cloche image build python"
+        )
 
     return with_hub(work)
 

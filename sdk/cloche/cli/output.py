@@ -12,13 +12,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from cloche.cli.columns import GAP, cut, fit, padded, width_of
 from cloche.cli.failures import PipeClosed, unwritable
 from cloche.errors import BadRequest
 from cloche.messages import as_json, export_line
@@ -105,14 +107,31 @@ def _beside(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
         beside.unlink(missing_ok=True)
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Rows below headings, in columns as wide as they need."""
+def table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    free: Collection[str] = (),
+    most: int | None = None,
+) -> str:
+    """Rows below headings, in columns as wide as they need.
+
+    Args:
+        headings: one a column.
+        rows: a cell a column.
+        free: headings of the columns that may be cut: free text, and what is found by its beginning.
+        most: places in a line; None for no bound. What does not fit even then is cut at the end of its line.
+    """
     cells = [list(headings), *[[clean_line(cell) for cell in row] for row in rows]]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
+    widths = [max(width_of(row[column]) for row in cells) for column in range(len(headings))]
+    if most is not None:
+        widths = fit(widths, most, [number for number, name in enumerate(headings) if name in free])
     lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        GAP.join(padded(cut(cell, width), width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in cells
     ]
+    if most is not None:
+        lines = [cut(line, most) for line in lines]
     return "\n".join(_coloured_words(line) if number else bold(line) for number, line in enumerate(lines))
 
 
@@ -123,12 +142,27 @@ def properties(pairs: Iterable[tuple[str, str]]) -> str:
     return "\n".join(f"{bold(name.ljust(width))}  {clean_line(value)}" for name, value in pairs)
 
 
-def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, if_empty: str) -> None:
-    """Writes a table; a person at a terminal who would see an empty one is told what to do instead."""
-    if rows or not sys.stdout.isatty():
-        show(table(headings, rows))
-    else:
+def show_table(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    free: Collection[str] = (),
+    if_empty: str = "",
+) -> None:
+    """Writes a table; at a terminal no line of it is wider than that.
+
+    Args:
+        headings: one a column.
+        rows: a cell a column.
+        free: headings of the columns that are cut where the terminal is too narrow, the widest first.
+        if_empty: what a person at a terminal who would see an empty table is told instead.
+    """
+    is_terminal = sys.stdout.isatty()
+    if is_terminal and not rows and if_empty:
         say(if_empty)
+    else:
+        most = shutil.get_terminal_size().columns if is_terminal else None
+        show(table(headings, rows, free=free, most=most))
 
 
 def clean_line(text: str) -> str:

@@ -224,7 +224,7 @@ def _show_listing(infos: Sequence[SandboxInfo]) -> None:
         for info in infos
     ]
     headings = ("NAME", "ID", "STATE", "RECIPE", "FLAVOR", "ACCEL", "CREATED", "EXPIRES")
-    show_table(headings, rows, if_empty="no sandboxes; to make one: cloche create")
+    show_table(headings, rows, free=("NAME", "RECIPE"), if_empty="no sandboxes; to make one: cloche create")
 
 
 def _details(info: SandboxInfo) -> str:

@@ -97,7 +97,12 @@ def ls(
             for token in tokens
         ]
         headings = ("ID", "NAME", "OWNER", "SCOPE", "CREATED", "STATE")
-        show_table(headings, rows, if_empty="no tokens; to make one: cloche token create NAME")
+        show_table(
+            headings,
+            rows,
+            free=("NAME", "OWNER", "STATE"),
+            if_empty="no tokens; to make one: cloche token create NAME",
+        )
 
     return with_hub(work)
 

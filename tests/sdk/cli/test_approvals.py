@@ -32,7 +32,7 @@ async def test_ls_has_what_waits(cloche: Cloche, hub: LocalHub) -> None:
     assert _words(headings) == ["ID", "STATE", "SANDBOX", "METHOD", "PARAMS", "ASKED", "DECISION"]
     assert _words(pay)[:5] == ["apr_0001", "pending", "box", "pay.send", '{"amount": 30, "to": "alice"}']
     assert re.fullmatch(r"in \d+ d( \d+ h)?: deny", _words(pay)[6])
-    assert _words(mail)[4] == '{"text": "\\u001b[2J' + "x" * 20 + "…"
+    assert _words(mail)[4] == '{"text": "\\u001b[2J' + "x" * 100 + '"}'
     assert hub.asked == [("approval.list", {"states": ["pending"], "limit": 50})]
 
 

@@ -32,6 +32,31 @@ def test_columns_are_as_wide_as_they_need() -> None:
     assert output.table(("NAME", "ID"), [("a", "1"), ("longer", "22")]) == "NAME    ID\na       1\nlonger  22"
 
 
+def test_at_a_terminal_a_table_fits_and_what_is_free_text_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = ("box", "sb_0123456789", "x" * 60)
+    _be_on_terminal(monkeypatch)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "30")
+    output.show_table(("NAME", "ID", "PARAMS"), [row], free=("NAME", "PARAMS"))
+    assert sys.stdout.getvalue().splitlines() == [  # type: ignore[union-attr]
+        "NAME  ID             PARAMS",
+        "box   sb_0123456789  xxxxxxxx…",
+    ]
+
+
+def test_elsewhere_a_table_is_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    output.show_table(("ID", "PARAMS"), [("1", "x" * 60)], free=("PARAMS",))
+    assert capsys.readouterr().out.splitlines()[1] == "1   " + "x" * 60
+
+
+def test_a_line_that_cannot_fit_is_cut_and_never_wrapped() -> None:
+    lines = output.table(("NAME", "ID"), [("漢" * 9, "sb_0123456789")], free=("NAME",), most=16).splitlines()
+    assert lines == ["NAME      ID", "漢漢漢…   sb_01…"]
+
+
 def test_a_table_without_rows_is_its_headings() -> None:
     assert output.table(("NAME", "ID"), []) == "NAME  ID"
 
