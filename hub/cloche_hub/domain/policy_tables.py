@@ -106,16 +106,26 @@ def is_table(value: object) -> dict[str, Any]:
     return value
 
 
-def member_of(kind: type[E], value: object) -> E:
-    """One of a few words."""
-    words = [str(member) for member in kind]
+def member_of(kind: type[E], value: object, *, but: Sequence[E] = ()) -> E:
+    """One of a few words.
+
+    Args:
+        kind: the words.
+        value: what should be one.
+        but: words that will not do here.
+    """
+    words = [str(member) for member in kind if member not in but]
     if not isinstance(value, str) or value not in words:
-        near = _near(value, words) if isinstance(value, str) else ""
+        near = _meant(value, words) if isinstance(value, str) else ""
         raise Wrong(f"expected {' or '.join(map(repr, words))}; it is {quoted(value)}{near}")
     return kind(value)
 
 
 def _near(word: str, known: Sequence[str]) -> str:
+    return _meant(word, known) or f"; known are {', '.join(known)}"
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
     # Comparing takes time that grows with the word.
     near = difflib.get_close_matches(word[:_SHOWN], known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -254,10 +254,9 @@ _TESTS = {
 
 
 def _default(value: object) -> Verdict:
-    verdict = member_of(Verdict, value)
-    if verdict is Verdict.ALLOW:
+    if value == Verdict.ALLOW:
         raise Wrong("may be 'deny' or 'ask' only; to allow everything, end with a rule that says so")
-    return verdict
+    return member_of(Verdict, value, but=(Verdict.ALLOW,))
 
 
 def _rule_name(value: object) -> str:

@@ -39,6 +39,15 @@ def test_a_word_that_is_none_is_refused_whatever_its_type() -> None:
     for wrong in (1, None, ["red"], "Red"):
         with pytest.raises(Wrong, match="expected 'red' or 'green'"):
             member_of(Colour, wrong)
+    with pytest.raises(Wrong, match=r"^expected 'green'; it is 'red'$"):
+        member_of(Colour, "red", but=(Colour.RED,))
+
+
+def test_the_words_that_would_do_are_listed_once() -> None:
+    with pytest.raises(Wrong, match=r"^expected 'red' or 'green'; it is 'maybe'$"):
+        member_of(Colour, "maybe")
+    with pytest.raises(Wrong, match=r"^expected 'red' or 'green'; it is 'gren'; did you mean 'green'\?$"):
+        member_of(Colour, "gren")
 
 
 @pytest.mark.parametrize("wrong", ["", "abcd", "a\n", 1, None])

@@ -104,7 +104,7 @@ def test_an_empty_policy_denies_everything() -> None:
         ("default = 'allow'", "default: may be 'deny' or 'ask' only"),
         (
             "default = 'dney'",
-            "default: expected 'allow' or 'deny' or 'ask'; it is 'dney'; did you mean 'deny'?",
+            "default: expected 'deny' or 'ask'; it is 'dney'; did you mean 'deny'?",
         ),
         ("ask = 3", "ask: expected a table; it is 3"),
         ("[ask]\ndeadlin = 3", "ask: unknown key 'deadlin'; did you mean 'deadline'?"),
@@ -215,7 +215,7 @@ def test_a_deadline_is_a_duration_as_everywhere_or_a_number_of_seconds(written: 
 def test_all_problems_are_told_at_once_up_to_a_limit() -> None:
     assert problems_of("x = 1\ndefault = 2\n[ask]\ndeadline = 0") == [
         "unknown key 'x'; known are default, ask, rule",
-        "default: expected 'allow' or 'deny' or 'ask'; it is 2",
+        "default: expected 'deny' or 'ask'; it is 2",
         "ask: deadline: expected a duration from 1s to 30d, such as '90s' or '1h30m'; it is 0",
     ]
     assert len(problems_of("\n".join(f"x{number} = 1" for number in range(99)))) == MAX_PROBLEMS

@@ -170,7 +170,7 @@ async def test_a_reload_puts_the_new_file_in_force_and_in_the_audit(store: Flaky
 
 async def test_a_wrong_file_keeps_the_old_policy_until_it_is_mended(store: FlakyStore) -> None:
     world = World(store, Kept(ASK))
-    error = "/etc/policy.toml: default: expected 'allow' or 'deny' or 'ask'; it is 3"
+    error = "/etc/policy.toml: default: expected 'deny' or 'ask'; it is 3"
     async with world.running() as policies:
         with pytest.raises(BadRequest, match="it is 3"):
             await world.change("default = 3")
