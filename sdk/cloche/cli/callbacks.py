@@ -80,7 +80,7 @@ def serve(
 
     command = context.meta.get(_COMMAND)
     if not command:
-        raise typer.BadParameter("give the command that answers, behind `--`", param_hint="COMMAND")
+        raise typer.BadParameter("give the command that answers", param_hint="COMMAND")
 
     async def work(hub: Hub, _interrupts: Interrupts) -> None:
         async with hub.callback(*methods, sandbox=sandbox, at_once=at_once)(_Answers(command)) as handler:

@@ -12,6 +12,7 @@ import sys
 from typing import Annotated
 
 import typer
+import typer.main
 
 from cloche.cli import (
     approvals,
@@ -35,6 +36,7 @@ from cloche.cli import (
 from cloche.cli.failures import BY_SIGNAL, FAILED, SIGPIPE, PipeClosed, status_for, told, unwritable
 from cloche.cli.options import in_options
 from cloche.cli.output import clean, show
+from cloche.cli.usage import usage_line
 from cloche.errors import BadRequest, CodedError
 from cloche.version import VERSION
 
@@ -154,7 +156,7 @@ def run_command(argv: list[str]) -> int:
     try:
         return app(argv, prog_name="cloche", standalone_mode=False) or 0
     except typer.TyperException as error:
-        return _wrong_usage(error)
+        return _wrong_usage(error, argv)
     except (PipeClosed, BrokenPipeError, SystemExit):
         # The library ends the program itself in one case only: when nobody reads its help any more.
         return BY_SIGNAL + SIGPIPE
@@ -185,18 +187,25 @@ def _answer_shell() -> int:
     return 0
 
 
-def _wrong_usage(error: typer.TyperException) -> int:
-    context = getattr(error, "ctx", None)
+def _wrong_usage(error: typer.TyperException, argv: list[str]) -> int:
     # The library's own class for a group without a command, which carries the help, has no public name.
     if type(error).__name__ == "NoArgsIsHelpError":
         sys.stderr.write(f"{error.format_message()}\n")
         return error.exit_code
-    path = context.command_path if context is not None else "cloche"
-    message = error.format_message().rstrip(".")
-    if message.startswith("No such option") and path.endswith((" run", " exec")):
-        message += "; options of the command in the sandbox go behind `--`"
-    _fail(f"{message}{'' if message.endswith('?') else ';'} see: {path} --help", error)
+    # The library knows the command of some errors only.
+    path = _path_of(argv)
+    _fail(usage_line(error.format_message(), " ".join(["cloche", *path]), argv[len(path) :]), error)
     return error.exit_code
+
+
+def _path_of(argv: list[str]) -> list[str]:
+    """The words of a command line that name its command."""
+    command: object = typer.main.get_command(app)
+    for number, word in enumerate(argv):
+        command = getattr(command, "commands", {}).get(word)
+        if command is None:
+            return argv[:number]
+    return argv
 
 
 def _fail(line: str, error: BaseException) -> None:

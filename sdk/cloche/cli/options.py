@@ -20,14 +20,24 @@ _SAID = {
     "cwd": "--cwd",
     "env": "--env",
     "labels": "--label",
+    "label": "--label",
     "lease_s": "--lease",
+    "limit": "--lines",
+    "methods": "METHOD",
     "owner": "--owner",
     "scope": "--scope",
+    "states": "--state",
     "timeout_s": "--timeout",
+    "topics": "--topic",
     "user": "--user",
 }
 """How the command line calls a request's fields."""
 _FIELD = re.compile(rf"^({'|'.join(_SAID)})\b")
+# A message may as well begin with a sandbox itself, which is no option.
+_NO_SANDBOX = re.compile(r"^sandbox(?= is missing\b)")
+_SECONDS = re.compile(
+    r"^(--\w+ must be )(?:above 0 and )?(at most |at least )([\d.]+) seconds?, not ([\d.]+(?:e[+-]?\d+)?)$"
+)
 
 
 def parse_lease(text: str | None) -> float | None:
@@ -73,7 +83,21 @@ def _parse_duration(text: str | None, option: str) -> float | None:
 
 def in_options(message: str) -> str:
     """A message of the hub about a wrong request, which begins with a field's name, in the words of the command line."""
-    return _FIELD.sub(lambda field: _SAID[field[0]], message)
+    said = _FIELD.sub(lambda field: _SAID[field[0]], message)
+    said = _NO_SANDBOX.sub("--sandbox", said)
+    return _SECONDS.sub(
+        lambda found: f"{found[1]}{found[2]}{_duration(found[3])}, not {_duration(found[4])}", said
+    )
+
+
+def _duration(seconds: str) -> str:
+    """Seconds as the command line takes them: `30d`, `1h30m`, `0.5s`."""
+    left, parts = float(seconds), []
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        count, left = divmod(left, length)
+        if count:
+            parts.append(f"{count:.0f}{unit}")
+    return "".join([*parts, f"{left:g}s"] if left or not parts else parts)
 
 
 def parse_env(texts: Iterable[str] | None, environ: Mapping[str, str] | None = None) -> dict[str, str]:

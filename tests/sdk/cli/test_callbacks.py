@@ -108,5 +108,5 @@ async def test_what_the_hub_refuses_is_one_line(cloche: Cloche, hub: LocalHub) -
     assert (ran.status, ran.out, ran.err.splitlines()[-1]) == (
         125,
         "",
-        "cloche: methods must be up to 100 letters",
+        "cloche: METHOD must be up to 100 letters",
     )

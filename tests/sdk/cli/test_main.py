@@ -75,9 +75,25 @@ async def test_a_group_without_a_command_shows_what_there_is(cloche: Cloche, wor
         (("ls", "extra"), "cloche: Got unexpected extra argument(s) (extra); see: cloche ls --help"),
         (
             ("run", "echo", "--zzz"),
-            "cloche: No such option: --zzz; options of the command in the sandbox go behind `--`; see: cloche run --help",
+            "cloche: No such option: --zzz; put -- before the command; see: cloche run --help",
         ),
-        (("run",), "cloche: Missing argument 'CMD'; see: cloche run --help"),
+        (("run",), "cloche: Missing argument 'CMD'; put -- before the command; see: cloche run --help"),
+        (
+            ("run", "ls", "-l"),
+            "cloche: Option '-l' requires an argument; put -- before the command; see: cloche run --help",
+        ),
+        (
+            ("callbacks", "serve", "pay", "cat"),
+            "cloche: Invalid value for COMMAND: give the command that answers; put -- before the command; see: cloche callbacks serve --help",
+        ),
+        (
+            ("completion", "foo"),
+            "cloche: Invalid value for 'shell': 'foo' is not one of 'bash', 'zsh', 'fish'; see: cloche completion --help",
+        ),
+        (
+            ("audit", "tail", "-n", "0"),
+            "cloche: Invalid value for '--lines' / '-n': give at least 1; see: cloche audit tail --help",
+        ),
         (
             ("rm",),
             "cloche: Invalid value: give the sandboxes to remove, or --label, or --all; see: cloche rm --help",

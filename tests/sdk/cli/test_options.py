@@ -54,13 +54,29 @@ def test_a_timeout_of_nothing_is_refused() -> None:
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ("lease_s must be at most 5 seconds, not 6.0", "--lease must be at most 5 seconds, not 6.0"),
+        ("lease_s must be at most 5 seconds, not 6.0", "--lease must be at most 5s, not 6s"),
         ("timeout_s must be above 0", "--timeout must be above 0"),
         ("labels has a key 'env'", "--label has a key 'env'"),
         ("argv and env are 9 bytes together", "the command and --env are 9 bytes together"),
         ("argv[1] is longer", "the command[1] is longer"),
         ("environment is a word of its own", "environment is a word of its own"),
         ("the lease_s of another", "the lease_s of another"),
+        ("topics has 'foo'; there are: usage", "--topic has 'foo'; there are: usage"),
+        ("sandbox is missing: name one", "--sandbox is missing: name one"),
+        ("sandbox box is on its way out", "sandbox box is on its way out"),
+        (
+            "lease_s must be above 0 and at most 2592000 seconds, not 34560000.0",
+            "--lease must be at most 30d, not 400d",
+        ),
+        (
+            "timeout_s must be above 0 and at most 5400 seconds, not 1e+06",
+            "--timeout must be at most 1h30m, not 11d13h46m40s",
+        ),
+        ("lease_s must be at least 1 second, not 0.5", "--lease must be at least 1s, not 0.5s"),
+        (
+            "lease_s must be above 0 and at most 60 seconds, not text",
+            "--lease must be above 0 and at most 60 seconds, not text",
+        ),
     ],
 )
 def test_what_the_hub_says_of_a_field_is_said_of_its_option(message: str, said: str) -> None:
