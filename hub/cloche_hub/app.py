@@ -122,11 +122,11 @@ async def serve(
     clock = clock or Clock()
     # What can be wrong with the settings is said before anything begins.
     options = _listener_options(settings)
+    command = _waiting_command(settings)
     records = Records(store)
     tokens = Tokens(store, clock)
     await _provide_admin_token(tokens, settings.locations.admin_token)
     policies = Policies(_policy_source(settings), store, records, clock)
-    command = WaitingCommand(settings.on_waiting)
     approvals = Approvals(
         store, records, clock, Changes(), policy=lambda: policies.current, on_waiting=command.tell
     )
@@ -223,6 +223,16 @@ def _assemble(
 
 def _policy_source(settings: Settings) -> PolicySource:
     return PolicySource(settings.policy_file, read_policy_file, is_required=settings.policy is not None)
+
+
+def _waiting_command(settings: Settings) -> WaitingCommand:
+    command = settings.on_waiting
+    if command and shutil.which(command[0]) is None:
+        raise SettingsError(
+            f"on_waiting: no such program as {command[0]!r} can be run here; give its absolute path, or one word a "
+            "part of the command"
+        )
+    return WaitingCommand(command)
 
 
 def _connector(settings: Settings) -> ConnectGuest:

@@ -175,6 +175,14 @@ async def test_a_call_that_waits_for_a_person_runs_the_command_that_tells_one(tm
         assert json.loads(told.read_text()) == {**approval, "params": {"amount": 5}}
 
 
+@pytest.mark.parametrize("program", ["", "notify me", "/nonexistent/notify", "{}/not-executable"])
+async def test_a_command_that_cannot_be_run_is_an_error_at_the_start(tmp_path: Path, program: str) -> None:
+    (tmp_path / "not-executable").write_text("#!/bin/sh\n")
+    program = program.format(tmp_path)
+    with pytest.raises(SettingsError, match=f"on_waiting: no such program as {program!r}"):
+        await start_with(tmp_path / "home", {"on_waiting": (program, "x")})  # type: ignore[dict-item]
+
+
 def tls_files(folder: Path, *options: str) -> dict[str, str]:
     """A certificate that signs itself, and its key."""
     cert, key = folder / "cert.pem", folder / "key.pem"
