@@ -126,6 +126,8 @@ class _Copy:
             return await self._print(source)
         if target.wants_folder and not is_folder and not await self._is_folder(source):
             raise WrongState(f"{target}: there is no such folder")
+        if source.is_stdio and is_folder:
+            raise WrongState(f"{target} is a folder; give a file name behind {target}/")
         to = destination(source, target, is_folder=is_folder)
         if not self._request.is_upload:
             files = await self._files(source)

@@ -84,13 +84,19 @@ def parse_request(texts: Sequence[str]) -> Request:
         raise typer.BadParameter("what is copied must be all here or all in sandboxes")
     if len(sources) > 1 and (target.is_stdio or any(source.is_stdio for source in sources)):
         raise typer.BadParameter("standard input or output takes one file")
+    # What comes through a pipe has no name of its own.
+    if sources[0].is_stdio and (not target.name or target.wants_folder):
+        raise typer.BadParameter(f"give a file name behind {texts[-1]}")
     return Request(sources, target)
 
 
 def _same_side(sources: Sequence[Place], target: Place) -> str:
     if target.sandbox is None:
         return f"one side must be in a sandbox: SANDBOX:PATH; both {sources[0]} and {target} are here"
-    return f"copy through this host: cloche cp {sources[0]} - | cloche cp - {target}"
+    to = str(target)
+    if (not target.name or target.wants_folder) and sources[0].name:
+        to = f"{to.removesuffix('/')}/{sources[0].name}"
+    return f"copy through this host: cloche cp {sources[0]} - | cloche cp - {to}"
 
 
 def destination(source: Place, target: Place, *, is_folder: bool) -> str:

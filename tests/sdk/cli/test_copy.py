@@ -101,6 +101,11 @@ async def test_both_sides_here_is_wrong_usage(cloche: Cloche, home: Path) -> Non
 async def test_standard_input_and_output(program: Cloche, guest: Path) -> None:
     assert await program("cp", "-", "box:in", stdin=b"hello\n") == (0, "", "")
     assert (guest / "in").read_text() == "hello\n"
+    (guest / "d").mkdir()
+    for place, behind in (("box:", "box:"), ("box:d", "box:d/")):
+        ran = await program("cp", "-", place, stdin=b"hello\n")
+        assert (ran.status != 0, f"give a file name behind {behind}" in ran.err) == (True, True)
+    assert _holds(guest) == {"in": "hello\n"}
     assert await program("cp", "box:in", "-") == (0, "hello\n", "")
     ran = await program("cp", "box:.", "-")
     assert (ran.status, ran.out) == (125, "")
