@@ -42,6 +42,15 @@ def resolve(reference: str, sandboxes: Iterable[Sandbox], *, owner: str) -> Sand
     raise NotFound(f"no sandbox {reference!r}; `cloche ls` lists them", sandbox=reference)
 
 
+def gone(reference: str, sandbox: Sandbox) -> NotFound:
+    """What to say of a reference that means nothing there is, but a sandbox that was."""
+    return NotFound(
+        f"{sandbox.label} is gone: {sandbox.end_reason or 'it was removed'}; `cloche show {sandbox.id}` has what is left "
+        "of it",
+        sandbox=reference,
+    )
+
+
 def check_reference(reference: str) -> str:
     """The reference itself, if it can name a sandbox at all.
 

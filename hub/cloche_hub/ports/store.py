@@ -100,6 +100,12 @@ class Store(Protocol):
         """
         ...
 
+    async def removed_sandbox(
+        self, reference: str, *, caller: str, owner: str | None = None
+    ) -> Sandbox | None:
+        """The removed sandbox with this id or name, the caller's own first, then the newest; None if none was."""
+        ...
+
     async def token(self, token_id: str) -> Token | None:
         """The token with this id, revoked or not; None if there is none."""
         ...

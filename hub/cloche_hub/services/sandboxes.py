@@ -17,7 +17,7 @@ import structlog
 
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.events import Topic
-from cloche_hub.domain.references import resolve
+from cloche_hub.domain.references import gone, resolve
 from cloche_hub.domain.requests import CreateRequest
 from cloche_hub.domain.sandbox import Sandbox, State, is_expired, require_running, touched
 from cloche_hub.errors import InternalError, NotFound, ShuttingDown, TooLarge
@@ -129,8 +129,8 @@ class Sandboxes:
         if held := self._held.get(sandbox_id):
             ask_to_end(held, Ending(actor, "its maker was gone before it was created"))
 
-    def find(self, reference: str, *, owner: str | None, caller: str) -> Sandbox:
-        """The live sandbox meant.
+    async def find(self, reference: str, *, owner: str | None, caller: str) -> Sandbox:
+        """The live sandbox meant. Waits for nothing where there is one.
 
         Args:
             reference: an id, a name, or the beginning of one.
@@ -138,9 +138,13 @@ class Sandboxes:
             caller: whose names come first.
 
         Raises:
-            NotFound, BadRequest: none is meant, or several.
+            NotFound, BadRequest: none is meant (says so of one that is gone), or several.
         """
-        return resolve(reference, self.live(owner=owner), owner=caller)
+        try:
+            return resolve(reference, self.live(owner=owner), owner=caller)
+        except NotFound:
+            await self._refuse_gone(reference, owner=owner, caller=caller)
+            raise
 
     def live(self, *, owner: str | None) -> list[Sandbox]:
         """The sandboxes that are not removed, newest first."""
@@ -162,7 +166,11 @@ class Sandboxes:
             NotFound, BadRequest: none is meant, or several.
         """
         before = dict(self._held)
-        found = await self._store.find_sandbox(reference, caller=caller, owner=owner)
+        try:
+            found = await self._store.find_sandbox(reference, caller=caller, owner=owner)
+        except NotFound:
+            await self._refuse_gone(reference, owner=owner, caller=caller)
+            raise
         held = self._held.get(found.id) or before.get(found.id)
         return found if held is None else held.sandbox
 
@@ -231,6 +239,11 @@ class Sandboxes:
         ]
 
     # Helpers.
+
+    async def _refuse_gone(self, reference: str, *, owner: str | None, caller: str) -> None:
+        removed = await self._store.removed_sandbox(reference, caller=caller, owner=owner)
+        if removed is not None:
+            raise gone(reference, removed) from None
 
     def _tell(self, sandbox: Sandbox) -> None:
         self._changes.publish(Topic.SANDBOX, sandbox.id, sandbox)

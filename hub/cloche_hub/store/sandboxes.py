@@ -83,6 +83,29 @@ async def find(database: Fetches, reference: str, *, caller: str, owner: str | N
     return resolve(reference, [_sandbox(row) for row in rows], owner=caller)
 
 
+async def find_removed(
+    database: Fetches, reference: str, *, caller: str, owner: str | None
+) -> Sandbox | None:
+    """The removed sandbox with this id or, in full, this name: the caller's own first, then the newest.
+
+    Args:
+        database: where to read.
+        reference: an id or a name.
+        caller: the owner who asks.
+        owner: look among this owner's only; None: among everybody's.
+    """
+    rows = await database.fetch(
+        """
+        SELECT * FROM sandboxes
+        WHERE state = 'removed' AND (id = :reference OR name = :reference) AND (:owner IS NULL OR owner = :owner)
+        ORDER BY id = :reference DESC, owner = :caller DESC, created_at DESC
+        LIMIT 1
+        """,
+        {"reference": reference, "caller": caller, "owner": owner},
+    )
+    return _sandbox(rows[0]) if rows else None
+
+
 def insert(tx: Executes, sandbox: Sandbox) -> None:
     """Adds a sandbox.
 

@@ -79,6 +79,12 @@ class Store:
         """
         return await sandboxes.find(self._database, reference, caller=caller, owner=owner)
 
+    async def removed_sandbox(
+        self, reference: str, *, caller: str, owner: str | None = None
+    ) -> Sandbox | None:
+        """The removed sandbox with this id or name, the caller's own first, then the newest; None if none was."""
+        return await sandboxes.find_removed(self._database, reference, caller=caller, owner=owner)
+
     async def token(self, token_id: str) -> Token | None:
         """The token with this id, revoked or not; None if there is none."""
         return await tokens.fetch_one(self._database, token_id)

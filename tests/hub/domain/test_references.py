@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloche_hub.domain.references import MAX_REFERENCE, resolve
+from cloche_hub.domain.references import MAX_REFERENCE, gone, resolve
 from cloche_hub.domain.sandbox import Sandbox, State
 from cloche_hub.errors import BadRequest, NotFound
 from tests.hub.domain.examples import sandbox
@@ -134,3 +134,11 @@ def _answer(reference: str, sandboxes: list[Sandbox], owner: str) -> Sandbox | l
         return list(refusal.details["candidates"])
     except NotFound:
         return "not found"
+
+
+def test_of_one_that_is_gone_it_is_said_why_and_where_the_rest_is() -> None:
+    ended = sandbox(id="sb_1", name="m2", end_reason="its lease ran out")
+    assert str(gone("m2", ended)) == (
+        "m2 (sb_1) is gone: its lease ran out; `cloche show sb_1` has what is left of it"
+    )
+    assert "m2 (sb_1) is gone: it was removed; " in gone("m2", sandbox(id="sb_1", name="m2")).message

@@ -152,3 +152,24 @@ def _told(find: object) -> object:
         return find()
     except (BadRequest, NotFound) as refusal:
         return refusal.message
+
+
+async def test_a_removed_sandbox_is_found_by_its_whole_name_the_callers_own_first_then_the_newest(
+    database: Memory,
+) -> None:
+    for number, owner in enumerate(("ann", "ann", "bob", "bob")):
+        at = MOMENT + timedelta(seconds=number)
+        removed = sandbox(id=f"sb_{number}", name="web", owner=owner, state=State.REMOVED, created_at=at)
+        sandboxes.insert(database, removed)
+    sandboxes.insert(database, sandbox(id="sb_9", name="live"))
+
+    async def found(reference: str, caller: str = "ann", owner: str | None = None) -> str | None:
+        one = await sandboxes.find_removed(database, reference, caller=caller, owner=owner)
+        return None if one is None else one.id
+
+    assert await found("web") == "sb_1"
+    assert await found("web", caller="zoe") == "sb_3"
+    assert await found("web", owner="bob") == "sb_3"
+    assert await found("sb_0") == "sb_0"
+    for nothing in ("we", "live", "sb_9", "%"):
+        assert await found(nothing) is None

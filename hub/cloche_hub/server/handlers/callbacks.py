@@ -20,7 +20,7 @@ async def serve(services: Services, token: Token, channel: Channel) -> None:
     owner = visible_owner(token, channel.kind)
     sandbox = None
     if request.sandbox is not None:
-        sandbox = find_sandbox(services, token, channel.kind, Fields(channel.params)).id
+        sandbox = (await find_sandbox(services, token, channel.kind, Fields(channel.params))).id
     registration = Registration(
         token=token.id,
         owner=owner,

@@ -12,5 +12,5 @@ from cloche_wire.aio import Channel
 async def open_(services: Services, token: Token, channel: Channel) -> None:
     """`console.open`: the channel is spliced to the guest's and carries the terminal's bytes."""
     request = parse_console(channel.params)
-    sandbox = find_sandbox(services, token, channel.kind, Fields(channel.params))
+    sandbox = await find_sandbox(services, token, channel.kind, Fields(channel.params))
     await services.consoles.open(channel, request, sandbox, actor=token.id)

@@ -68,7 +68,7 @@ class Services:
 Handler = Callable[[Services, Token, Channel], Awaitable[None]]
 
 
-def find_sandbox(services: Services, token: Token, kind: str, fields: Fields) -> Sandbox:
+async def find_sandbox(services: Services, token: Token, kind: str, fields: Fields) -> Sandbox:
     """The sandbox a request is about, if this token may touch it.
 
     Raises:
@@ -76,7 +76,7 @@ def find_sandbox(services: Services, token: Token, kind: str, fields: Fields) ->
     """
     reference = check_reference(fields.text("sandbox"))
     owner = visible_owner(token, kind)
-    return services.sandboxes.find(reference, owner=owner, caller=token.owner)
+    return await services.sandboxes.find(reference, owner=owner, caller=token.owner)
 
 
 def no_fields(channel: Channel) -> None:

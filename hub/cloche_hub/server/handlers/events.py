@@ -26,7 +26,7 @@ _MOST_APPROVALS = 1000
 
 async def events(services: Services, token: Token, channel: Channel) -> None:
     """`events`: never ends by itself."""
-    wanted = _wanted(services, token, channel)
+    wanted = await _wanted(services, token, channel)
     told = Told(wanted)
     channel.accept()
     # Subscribed first: what changes while the current state is told is told again, and nothing is missed.
@@ -43,12 +43,12 @@ async def events(services: Services, token: Token, channel: Channel) -> None:
                     await _tell(channel, newest, told.change(newest))
 
 
-def _wanted(services: Services, token: Token, channel: Channel) -> EventFilter:
+async def _wanted(services: Services, token: Token, channel: Channel) -> EventFilter:
     asked = parse_event_filter(channel.params)
     owner = visible_owner(token, channel.kind)
     if asked.sandbox is not None:
         reference = check_reference(asked.sandbox)
-        found = services.sandboxes.find(reference, owner=owner, caller=token.owner)
+        found = await services.sandboxes.find(reference, owner=owner, caller=token.owner)
         asked = replace(asked, sandbox=found.id)
     return asked.seen_by(owner)
 

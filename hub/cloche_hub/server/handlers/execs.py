@@ -12,5 +12,5 @@ from cloche_wire.aio import Channel
 async def exec_(services: Services, token: Token, channel: Channel) -> None:
     """`exec`: the channel is spliced to the guest's and carries the command's streams."""
     request = parse_exec(channel.params)
-    sandbox = find_sandbox(services, token, channel.kind, Fields(channel.params))
+    sandbox = await find_sandbox(services, token, channel.kind, Fields(channel.params))
     await services.execs.run(channel, request, sandbox, actor=token.id)

@@ -16,21 +16,21 @@ from cloche_wire.aio import Channel
 async def read(services: Services, token: Token, channel: Channel) -> None:
     """`file.read`: the channel is spliced to the guest's and carries the bytes."""
     request = file_requests.parse_read(channel.params)
-    sandbox = find_sandbox(services, token, channel.kind, Fields(channel.params))
+    sandbox = await find_sandbox(services, token, channel.kind, Fields(channel.params))
     await services.files.read(channel, request, sandbox, actor=token.id)
 
 
 async def write(services: Services, token: Token, channel: Channel) -> None:
     """`file.write`: the channel is spliced to the guest's and carries the bytes."""
     request = file_requests.parse_write(channel.params)
-    sandbox = find_sandbox(services, token, channel.kind, Fields(channel.params))
+    sandbox = await find_sandbox(services, token, channel.kind, Fields(channel.params))
     await services.files.write(channel, request, sandbox, actor=token.id)
 
 
 async def stat(services: Services, token: Token, channel: Channel) -> None:
     """`file.stat`."""
     request = file_requests.parse_stat(channel.params)
-    sandbox = find_sandbox(services, token, channel.kind, Fields(channel.params))
+    sandbox = await find_sandbox(services, token, channel.kind, Fields(channel.params))
     async with while_wanted(channel):
         entry = await services.files.stat(request, sandbox)
     channel.close(entry)
@@ -39,7 +39,7 @@ async def stat(services: Services, token: Token, channel: Channel) -> None:
 async def list_(services: Services, token: Token, channel: Channel) -> None:
     """`file.list`, with the entries as messages on stream 0."""
     request = file_requests.parse_list(channel.params)
-    sandbox = find_sandbox(services, token, channel.kind, Fields(channel.params))
+    sandbox = await find_sandbox(services, token, channel.kind, Fields(channel.params))
     async with while_wanted(channel):
         count = await services.files.list(channel, request, sandbox)
     channel.close(count)
@@ -48,7 +48,7 @@ async def list_(services: Services, token: Token, channel: Channel) -> None:
 def _change(parse: Callable[[object], FileRequest]) -> Handler:
     async def change(services: Services, token: Token, channel: Channel) -> None:
         request = parse(channel.params)
-        sandbox = find_sandbox(services, token, channel.kind, Fields(channel.params))
+        sandbox = await find_sandbox(services, token, channel.kind, Fields(channel.params))
         async with while_wanted(channel):
             answer = await services.files.change(channel.kind, request, sandbox, actor=token.id)
         channel.close(answer)

@@ -62,7 +62,7 @@ async def show(services: Services, token: Token, channel: Channel) -> None:
 async def remove(services: Services, token: Token, channel: Channel) -> None:
     """`sandbox.remove`."""
     fields = Fields.of(channel.params, ("sandbox",))
-    sandbox = find_sandbox(services, token, channel.kind, fields)
+    sandbox = await find_sandbox(services, token, channel.kind, fields)
     removed = await services.sandboxes.remove(sandbox.id, actor=token.id)
     channel.close(sandbox_message(removed))
 
@@ -70,6 +70,6 @@ async def remove(services: Services, token: Token, channel: Channel) -> None:
 async def boot_log(services: Services, token: Token, channel: Channel) -> None:
     """`sandbox.boot_log`."""
     fields = Fields.of(channel.params, ("sandbox", "max_bytes"))
-    sandbox = find_sandbox(services, token, channel.kind, fields)
+    sandbox = await find_sandbox(services, token, channel.kind, fields)
     max_bytes = fields.whole("max_bytes", default=64 << 10, least=1, most=MAX_BOOT_LOG)
     channel.close({"log": await services.sandboxes.boot_log(sandbox.id, max_bytes=max_bytes)})

@@ -1,3 +1,6 @@
+-- Who asks for a sandbox by its name is told that it is gone.
+CREATE INDEX removed_sandboxes ON sandboxes (name) WHERE state = 'removed';
+
 -- Calls that wait, or have waited, for a human's decision (domain/approval.py). Parameters are canonical JSON texts.
 
 CREATE TABLE approvals (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cloche_hub.domain.audit_events import AuditName
-from cloche_hub.errors import BadRequest, TooLarge
+from cloche_hub.errors import BadRequest, NotFound, TooLarge
 from cloche_wire.limits import Limits
 from tests.support.hub import running_hub
 
@@ -64,3 +64,31 @@ async def test_the_lease_asked_for_is_bounded_by_the_hubs(tmp_path: Path) -> Non
             await client.create(lease_s=101)
         with pytest.raises(BadRequest, match=r"lease_s must be at least 1 second, not 0\.99"):
             await client.create(lease_s=0.99)
+
+
+async def test_a_sandbox_that_is_gone_is_said_to_be_so_when_it_is_asked_for_by_its_name(
+    tmp_path: Path,
+) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        for kind in ("exec", "sandbox.show", "sandbox.remove", "callback.serve", "events"):
+            made = await client.create(name="m2")
+            await client.call("sandbox.remove", sandbox="m2")
+            params = {"exec": {"argv": ["true"]}, "callback.serve": {"methods": ["*"]}}.get(kind, {})
+            with pytest.raises(NotFound) as raised:
+                await client.call(kind, sandbox="m2", **params)
+            assert raised.value.details["sandbox"] == "m2"
+            message = raised.value.message
+            assert message.startswith(f"m2 ({made['id']}) is gone: removed by tok_")
+            assert message.endswith(f"; `cloche show {made['id']}` has what is left of it")
+        with pytest.raises(NotFound, match="is gone: removed by"):
+            await client.call("sandbox.remove", sandbox=made["id"])
+
+
+async def test_nobody_is_told_of_another_owners_sandbox_that_is_gone(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="m2")
+        await client.call("sandbox.remove", sandbox="m2")
+        async with hub.client(await hub.mint("bob")) as bob:
+            for kind in ("sandbox.remove", "sandbox.show"):
+                with pytest.raises(NotFound, match="no sandbox 'm2'; `cloche ls` lists them"):
+                    await bob.call(kind, sandbox="m2")
