@@ -35,6 +35,7 @@ from cloche.errors import (
     LinkSilent,
     Unsupported,
 )
+from cloche.sockets import connect_unix
 from cloche.version import VERSION
 from cloche_wire.aio import Channel, Handler, Heartbeat, Peer, Transport, WebSocketTransport
 from cloche_wire.connection import Connection
@@ -321,7 +322,7 @@ class Link:
             if self.address.own:
                 check_runtime(locations())
             return WebSocketTransport(
-                await _Connect("ws://localhost/", unix=True, path=str(socket), **options)
+                await _Connect("ws://localhost/", unix=True, sock=await connect_unix(socket), **options)
             )
         except PermissionError:
             raise Forbidden(f"this user may not use the hub at {self.address.text}") from None

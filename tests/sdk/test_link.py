@@ -139,10 +139,10 @@ async def test_a_hub_of_another_protocol_is_told_at_once(tmp_path: Path) -> None
 async def test_a_socket_this_user_may_not_use_is_told(
     scripted_hub: ScriptedHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def denied(*_args: object, **_options: object) -> None:
+    async def denied(_path: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "create_unix_connection", denied)
+    monkeypatch.setattr("cloche.link.connect_unix", denied)
     with pytest.raises(Forbidden, match="may not use the hub"):
         await link_to(scripted_hub).__aenter__()
 

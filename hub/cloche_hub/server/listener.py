@@ -30,7 +30,7 @@ from cloche_hub.errors import (
     TooLarge,
     Unauthenticated,
 )
-from cloche_hub.server.gate import MAX_STRANGERS, Gate
+from cloche_hub.server.gate import MAX_STRANGERS, Gate, Stage
 from cloche_hub.server.session import Session
 from cloche_hub.server.sockets import Tls, listen_tcp, listen_unix
 from cloche_hub.settings import ListenAddress
@@ -148,8 +148,9 @@ class Listener:
 
     async def _on_socket(self, socket: ServerConnection) -> None:
         transport = WebSocketTransport(socket)
+        self._gate.reach(socket, Stage.OPEN)
         try:
-            session, first = await self._greet(transport)
+            session, first = await self._greet(transport, socket)
             self._gate.leave(socket)
             self._links += 1
             try:
@@ -158,6 +159,7 @@ class Listener:
                 self._links -= 1
         except CodedError as error:
             _log.info("client_refused", code=error.code, reason=error.message)
+            self._gate.reach(socket, Stage.REFUSED)
             await self._refuse(transport, error)
         except Exception:
             # The edge of a connection: websockets would print it and go on; so do we, in the log's own form.
@@ -166,12 +168,13 @@ class Listener:
         finally:
             await transport.close()
 
-    async def _greet(self, transport: WebSocketTransport) -> tuple[Session, bytes]:
+    async def _greet(self, transport: WebSocketTransport, socket: ServerConnection) -> tuple[Session, bytes]:
         """The session a new link is for, and the hello it began with."""
         try:
             async with asyncio.timeout(self._options.hello_s):
                 first = await transport.receive()
                 hello = self._parse_hello(first)
+                self._gate.reach(socket, Stage.ASKING)
                 token = await self._authenticate(_token_text(hello))
         except RemoteProtocolError as error:
             raise BadRequest(f"that is no hello: {error}") from None

@@ -2,15 +2,18 @@
 `listener` the only module that knows websockets.
 
 Rule: the Unix socket is 0600 in a directory of ours; TCP is opened only where settings ask for it.
+Rule: each turn of the event loop lets in one connection, and the others wait in the kernel in the order in which they
+came. So those inside have a turn for each that comes, however fast they come (see `gate`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import ssl
 import stat
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,11 @@ from websockets.asyncio.server import Server, ServerConnection, serve, unix_serv
 
 from cloche_hub.errors import HubError
 from cloche_hub.settings import ListenAddress
+
+_AT_ONCE = 1
+"""Connections that one turn of the event loop lets in: asyncio takes as many as its `backlog` is long."""
+_WAITING = 128
+"""Connections that may wait in the kernel for being let in."""
 
 Accept = Callable[[ServerConnection], Awaitable[None]]
 
@@ -42,9 +50,10 @@ async def listen_unix(stack: contextlib.AsyncExitStack, path: Path, accept: Acce
         # SAFETY: the directory is checked to be ours and closed to others before anything is created in it, so
         # nobody can put a socket of theirs in our place or connect before the mode is set.
         _clear_place(path)
-        server = await unix_serve(accept, str(path), **options)
+        server = await unix_serve(accept, str(path), backlog=_AT_ONCE, **options)
         stack.callback(path.unlink, missing_ok=True)
         stack.push_async_callback(_close, server)
+        _have_wait(server.sockets)
         os.chmod(path, 0o600)  # noqa: PTH101 - an inode of our own: nothing blocks
     except OSError as error:
         raise HubError(f"cannot listen on {path}: {error.strerror or error}") from error
@@ -67,12 +76,20 @@ async def listen_tcp(
     if tls is not None:
         options |= {"ssl": tls.context, "ssl_handshake_timeout": tls.handshake_s}
     try:
-        server = await serve(accept, address.host, address.port, **options)
+        server = await serve(accept, address.host, address.port, backlog=_AT_ONCE, **options)
+        _have_wait(server.sockets)
     except OSError as error:
         raise HubError(f"cannot listen on {address}: {error.strerror or error}") from error
     stack.push_async_callback(_close, server)
     host, port = next(iter(server.sockets)).getsockname()[:2]
     return f"{'wss' if tls else 'ws'}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _have_wait(listening: Iterable[socket.socket]) -> None:
+    """Lets more wait in the kernel than asyncio, which knows one number for both, takes at once."""
+    for one in listening:
+        with socket.socket(fileno=os.dup(one.fileno())) as same:
+            same.listen(_WAITING)
 
 
 async def _close(server: Server) -> None:
