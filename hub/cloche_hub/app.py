@@ -34,6 +34,7 @@ from cloche_hub.server.handlers.context import Services
 from cloche_hub.server.listener import Listener, ListenerOptions
 from cloche_hub.services.approvals import Approvals
 from cloche_hub.services.callback_handlers import CallbackHandlers
+from cloche_hub.services.callback_rates import CallbackRates
 from cloche_hub.services.callbacks import Callbacks
 from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
@@ -177,7 +178,8 @@ def _assemble(
 ) -> tuple[Sandboxes, Services]:
     image_service = ImageService(images, records)
     handlers = CallbackHandlers()
-    callbacks = Callbacks(store, records, approvals, handlers, lambda: policies.current, clock)
+    rates = CallbackRates(store, burst=settings.callback_burst, per_s=settings.callbacks_per_s)
+    callbacks = Callbacks(store, records, approvals, handlers, lambda: policies.current, rates, clock)
     lives = Lives(store, records, image_service, hypervisor, _connector(settings), callbacks.serve, clock)
     sandboxes = Sandboxes(
         lives,

@@ -233,6 +233,18 @@ class Settings(BaseSettings):
         (),
         description="Command, as a list of words, run for each approval that begins to wait; it gets it as JSON on stdin.",
     )
+    callback_burst: int = Field(
+        512,
+        ge=1,
+        le=1_000_000,
+        description="Callbacks a sandbox may make at once; beyond it is callbacks_per_s.",
+    )
+    callbacks_per_s: float = Field(
+        10,
+        ge=0.001,
+        le=1_000_000,
+        description="Callbacks a second that a sandbox may make for as long as it likes.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="The least severe log lines to write: debug, info, warning or error."
     )

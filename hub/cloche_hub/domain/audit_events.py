@@ -37,7 +37,7 @@ class AuditName(StrEnum):
     CALLBACK_REQUESTED = "callback.requested", "A program in a sandbox asked something of the outside."
     CALLBACK_REFUSED = (
         "callback.refused",
-        "A callback reached no handler: policy or a person forbade it, or there is none.",
+        "A callback reached no handler: policy or a person forbade it, there is none, or its sandbox asks too often.",
     )
     CALLBACK_ANSWERED = "callback.answered", "A callback was answered by its handler."
     CALLBACK_FAILED = "callback.failed", "A callback's handler failed, or nobody waited for it any more."

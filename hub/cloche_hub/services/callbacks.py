@@ -8,6 +8,7 @@ Rules:
 - Whose call it is, the link says; of what the guest says only the form is believed.
 - Nothing is told before it is durable: the call and what holds it before the guest hears that it is taken, the
   decision before a handler is asked, the handler's answer before the guest has it.
+- A sandbox that asks too often is refused before anything is recorded of it: rows are for ever.
 - Every call that was recorded has an end that is, whoever goes away and however full the disk.
 - The only bound of a handler's time is the caller's patience: who gives up takes the call back everywhere.
 """
@@ -49,6 +50,7 @@ from cloche_hub.errors import (
 from cloche_hub.ports import Store, Transaction
 from cloche_hub.services.approvals import Approvals
 from cloche_hub.services.callback_handlers import CallbackHandlers, HandlerCall, Registration
+from cloche_hub.services.callback_rates import CallbackRates
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.fair import FairTurns
 from cloche_hub.services.held import HUB
@@ -88,6 +90,7 @@ class Callbacks:
         approvals: holds what policy wants a person to decide.
         handlers: who answers.
         policy: the one in force now.
+        rates: how often a sandbox may ask.
         clock: dates approvals.
     """
 
@@ -98,9 +101,11 @@ class Callbacks:
         approvals: Approvals,
         handlers: CallbackHandlers,
         policy: Callable[[], Policy],
+        rates: CallbackRates,
         clock: Clock,
     ) -> None:
         self.store, self.records, self.approvals, self.handlers = store, records, approvals, handlers
+        self.rates = rates
         self.clock, self._policy = clock, policy
         self._turns = FairTurns()
 
@@ -179,6 +184,7 @@ class _Run:
 
     async def _refuse_or_begin(self) -> None:
         """Records the call with what policy makes of it; raises what refuses it."""
+        await self._callbacks.rates.admit(self._sandbox.id)
         refusal = self._refusal()
         if refusal is not None:
             await self._write_first(_both(self._requested(), self._refused(refusal)))
