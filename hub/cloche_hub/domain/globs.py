@@ -6,8 +6,15 @@ Rule: matching takes time linear in the text, whatever the pattern: a guest choo
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 MAX_GLOB = 256
 """Characters of a pattern."""
+
+# A longer piece is looked for in a way that does not depend on how long it is. Up to here an expression is faster, on
+# the worst of texts, too.
+_SHORT_PIECE = 32
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -43,6 +50,9 @@ def _find(piece: str, text: str, at: int, end: int) -> int:
     """Where a piece without stars first occurs in a part of the text; -1 if it does not."""
     if "?" not in piece:
         return text.find(piece, at, end)
+    if len(piece) <= _SHORT_PIECE:
+        found = _expression(piece).search(text, at, end)
+        return found.start() if found else -1
     # Bit n of `state`: the piece's first n+1 characters end here. One step a character, however much repeats.
     anything = sum(1 << offset for offset, wanted in enumerate(piece) if wanted == "?")
     wants = dict.fromkeys(piece, anything)
@@ -54,3 +64,9 @@ def _find(piece: str, text: str, at: int, end: int) -> int:
         if state & whole:
             return place - len(piece) + 1
     return -1
+
+
+@lru_cache(maxsize=1024)
+def _expression(piece: str) -> re.Pattern[str]:
+    # Nothing in it repeats: at each place it looks at no more than the piece's length.
+    return re.compile("".join("." if wanted == "?" else re.escape(wanted) for wanted in piece), re.DOTALL)

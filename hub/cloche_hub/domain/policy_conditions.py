@@ -1,7 +1,8 @@
 """Conditions of a policy on a callback's parameters, and what it means that one cannot be told.
 
 A condition looks at one place in the parameters and puts tests to the value there. It holds, does not hold, or cannot
-be told: there is nothing at that place, or a value of another type than a test is about.
+be told: there is nothing at that place, or a value of another type than a test is about, or a text that is too long
+to look through.
 
 Rule: who asks decides what not being able to tell means (`policy`: it never lets anything pass).
 Rule: values are compared as JSON has them: a number is a number however it is spelt, `true` is none, texts are
@@ -20,6 +21,8 @@ from cloche_hub.domain.globs import matches
 
 Scalar: TypeAlias = str | int | float | bool
 
+MAX_LIKE_TEXT = 8 << 10
+"""Characters of a text that a pattern is put to: a guest chooses the text, and a policy may have many patterns."""
 _MAX_INDEX_DIGITS = 6
 
 
@@ -79,13 +82,16 @@ class AtMost:
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """The value is a text that fits a pattern (see `globs`)."""
+    """The value is a text of at most `MAX_LIKE_TEXT` characters that fits a pattern (see `globs`)."""
 
     pattern: str
 
     def holds(self, value: JsonValue) -> bool | None:
-        """Whether it holds; None: cannot be told, for the value is no text."""
-        return matches(self.pattern, value) if isinstance(value, str) else None
+        """Whether it holds; None: cannot be told, for the value is no text, or too long a one."""
+        # SAFETY: what cannot be told never lets anything pass (`policy`), whatever the text begins with.
+        if not isinstance(value, str) or len(value) > MAX_LIKE_TEXT:
+            return None
+        return matches(self.pattern, value)
 
 
 Test: TypeAlias = OneOf | AtLeast | AtMost | Like

@@ -26,6 +26,19 @@ def test_a_pattern_means_what_its_regular_expression_does(pattern: str, text: st
     assert matches(pattern, text) is by_definition(pattern, text)
 
 
+@given(st.text("ab?", min_size=28, max_size=40), few, few)
+def test_a_long_piece_is_found_as_a_short_one_is(piece: str, before: str, after: str) -> None:
+    assert matches(f"*{piece}*", before + piece.replace("?", "x") + after)
+    assert matches(f"*{piece}*", before + after) is by_definition(f"*{piece}*", before + after)
+
+
+@pytest.mark.parametrize("piece", ["a?b", "a" * 40 + "?b"])
+def test_a_piece_is_found_across_lines_and_between_signs_of_expressions(piece: str) -> None:
+    assert matches(f"*{piece}*", "\n" + piece.replace("?", "\n") + "\n")
+    assert matches(f"*.+[{piece}*", "x.+[" + piece.replace("?", "("))
+    assert not matches(f"*.+[{piece}*", "xxx[" + piece)
+
+
 @pytest.mark.parametrize(
     ("pattern", "text", "fits"),
     [

@@ -68,6 +68,9 @@ def test_each_value_has_the_kind_json_gives_it(value: JsonValue, kind: Kind) -> 
         (Like("https://example.com/*"), "https://example.com/a", True),
         (Like("https://example.com/*"), "https://example.com.evil/", False),
         (Like("*"), 1, None),
+        (Like("a*"), "a" * 8192, True),
+        (Like("a*"), "a" * 8193, None),
+        (Like("b*"), "a" * 8193, None),
         (Like("*"), None, None),
     ],
 )
