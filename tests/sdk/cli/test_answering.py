@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from cloche import CallbackCall
 from cloche.cli.answering import answer_with, parse_output, variables_of
 from cloche.errors import BadRequest, CallbackFailed
 
-CALL = CallbackCall("cb_1", "pay.send", None, "sb_0001", "box", None)
+CALL = CallbackCall("cb_1", "pay.send", None, "sb_0001", "box", "ann", {}, None)
 
 
 async def _answer(script: str, params: bytes = b"null") -> Any:
@@ -75,12 +76,18 @@ async def test_a_command_that_nobody_waits_for_is_ended_with_what_it_started(
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     script = f"{trap} exec 9>{fifo}; echo ready >&9; sleep 1000 & wait"
-    async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(_answer(script))
-        with await asyncio.to_thread(fifo.open) as alive:
-            assert await asyncio.to_thread(alive.readline) == "ready\n"
+    alive = asyncio.StreamReader()
+    # Without waiting for a writer: where the command fails there is none, and a thread that waits could not be ended.
+    pipe = os.fdopen(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb")
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(alive), pipe
+    )
+    with contextlib.closing(transport):
+        async with asyncio.timeout(50), asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(_answer(script))
+            assert await alive.readline() == b"ready\n"
             running.cancel()
-            assert await asyncio.to_thread(alive.read) == "", "nobody has it open any more"
+            assert await alive.read() == b"", "nobody has it open any more"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +95,7 @@ async def test_a_command_that_nobody_waits_for_is_ended_with_what_it_started(
 )
 def test_what_no_hub_lets_pass_is_put_in_no_environment(method: str, sandbox: str) -> None:
     with pytest.raises(BadRequest):
-        variables_of(CallbackCall("cb_1", method, None, sandbox, "box", None))
+        variables_of(CallbackCall("cb_1", method, None, sandbox, "box", "ann", {}, None))
 
 
 def test_the_largest_output_is_as_large_as_a_callbacks() -> None:
