@@ -11,6 +11,7 @@ import pytest
 
 from cloche_hub.errors import BuildFailed
 from cloche_hub.images.command import run_command
+from tests.support.fifo import fifo_at
 
 _ENV = {"PATH": os.environ["PATH"]}
 
@@ -90,7 +91,6 @@ async def test_files_it_makes_can_be_read_by_others_whatever_the_caller_s_umask(
 
 
 async def test_cancelling_ends_the_command_and_all_it_started(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "alive")
     started = asyncio.Event()
 
     def on_line(_line: str) -> None:
@@ -98,16 +98,14 @@ async def test_cancelling_ends_the_command_and_all_it_started(tmp_path: Path) ->
 
     # A grandchild holds the pipe's writing end: its reader sees the end only when that one is gone too.
     script = f"(exec 3>{tmp_path}/alive; echo go; sleep 600) & wait"
-    async with asyncio.timeout(20):
+    async with fifo_at(tmp_path / "alive") as alive, asyncio.timeout(20):
         async with asyncio.TaskGroup() as group:
             task = group.create_task(
                 run_command(["sh", "-c", script], log=io.BytesIO(), env=_ENV, on_line=on_line)
             )
-            opened = await asyncio.to_thread((tmp_path / "alive").open, "rb")
             await started.wait()
             task.cancel()
-        with opened:
-            assert await asyncio.to_thread(opened.read) == b""
+        assert await alive.read() == b""
 
     assert task.cancelled()
 

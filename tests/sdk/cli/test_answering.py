@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from cloche import CallbackCall
 from cloche.cli.answering import answer_with, parse_output, variables_of
 from cloche.errors import BadRequest, CallbackFailed
+from tests.support.fifo import fifo_at
 
 CALL = CallbackCall("cb_1", "pay.send", None, "sb_0001", "box", "ann", {}, None)
 
@@ -74,20 +73,12 @@ async def test_a_command_that_nobody_waits_for_is_ended_with_what_it_started(
     monkeypatch.setattr("cloche.cli.answering._END_S", 10 if takes_notice else 0.05)
     trap = "" if takes_notice else "trap '' TERM;"
     fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
     script = f"{trap} exec 9>{fifo}; echo ready >&9; sleep 1000 & wait"
-    alive = asyncio.StreamReader()
-    # Without waiting for a writer: where the command fails there is none, and a thread that waits could not be ended.
-    pipe = os.fdopen(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb")
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(alive), pipe
-    )
-    with contextlib.closing(transport):
-        async with asyncio.timeout(50), asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(_answer(script))
-            assert await alive.readline() == b"ready\n"
-            running.cancel()
-            assert await alive.read() == b"", "nobody has it open any more"
+    async with fifo_at(fifo) as alive, asyncio.timeout(50), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(_answer(script))
+        assert await alive.readline() == b"ready\n"
+        running.cancel()
+        assert await alive.read() == b"", "nobody has it open any more"
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ import contextlib
 import re
 import signal
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from cloche.errors import BadRequest, CallbackFailed, Cancelled
+from cloche.errors import BadRequest, CallbackFailed, Cancelled, CodedError
 from tests.sdk.cli.conftest import Cloche, start
+from tests.support.fifo import fifo_at
 from tests.support.local_hub import LocalHub
 
 
@@ -92,7 +94,25 @@ async def test_a_call_that_nobody_waits_for_ends_its_command(hub: LocalHub) -> N
         lines = [await served.line()]
         while "answered" not in lines[-1]:
             lines.append(await served.line())
-        assert len(lines) <= 2
+        assert [line for line in lines if "called off, as nobody waits for it any more" in line] == lines[:-1]
+
+
+async def test_a_call_that_ends_with_the_serving_is_not_blamed_on_its_caller(
+    hub: LocalHub, tmp_path: Path
+) -> None:
+    script = f"echo > {tmp_path}/began; exec sleep 1000"
+    async with (
+        fifo_at(tmp_path / "began") as began,
+        serving(hub, "a", "--", "sh", "-c", script) as served,
+        asyncio.timeout(50),
+    ):
+        call = hub.callbacks.open("a")
+        assert await began.readline() == b"\n"
+        served.process.send_signal(signal.SIGINT)
+        assert "a of box (cb_1): called off, as this command ends, after" in await served.line()
+        assert await served.end() == (130, b"")
+        with pytest.raises(CodedError):
+            await call.result()
 
 
 @pytest.mark.parametrize("words", [["a"], ["a", "--"], ["--", "cat"], ["a", "--at-once", "0", "--", "cat"]])
@@ -102,11 +122,11 @@ async def test_used_wrongly_it_asks_nobody(cloche: Cloche, hub: LocalHub, words:
     assert hub.asked == []
 
 
-async def test_what_the_hub_refuses_is_one_line(cloche: Cloche, hub: LocalHub) -> None:
+async def test_what_the_hub_refuses_is_one_line(program: Cloche, hub: LocalHub) -> None:
     hub.callbacks.refuses = BadRequest("methods must be up to 100 letters")
-    ran = await cloche("callbacks", "serve", "a b", "--", "cat")
-    assert (ran.status, ran.out, ran.err.splitlines()[-1]) == (
+    ran = await program("callbacks", "serve", "a b", "--", "cat")
+    assert (ran.status, ran.out, ran.err) == (
         125,
         "",
-        "cloche: METHOD must be up to 100 letters",
+        "cloche: METHOD must be up to 100 letters\n",
     )
