@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Self
+from typing import Final, NamedTuple, Self
 
 
 class AuditName(StrEnum):
@@ -55,3 +55,31 @@ class AuditName(StrEnum):
     TOKEN_REVOKED = "token.revoked", "A token was revoked."
     POLICY_LOADED = "policy.loaded", "A policy came into force; the digest is its text's."
     POLICY_REFUSED = "policy.refused", "A policy is wrong and did not come into force."
+
+
+class Work(NamedTuple):
+    """What begins with one event and ends with another one about the same thing."""
+
+    begun: AuditName
+    ended: tuple[AuditName, ...]
+    failed: AuditName
+    key: str
+    """What in the details names it."""
+
+    @property
+    def ends(self) -> tuple[AuditName, ...]:
+        """Each of them is an end."""
+        return (*self.ended, self.failed)
+
+
+WORKS: Final = (
+    Work(AuditName.EXEC_STARTED, (AuditName.EXEC_EXITED,), AuditName.EXEC_FAILED, "exec"),
+    Work(AuditName.CONSOLE_OPENED, (AuditName.CONSOLE_CLOSED,), AuditName.CONSOLE_FAILED, "console"),
+    Work(
+        AuditName.CALLBACK_REQUESTED,
+        (AuditName.CALLBACK_ANSWERED, AuditName.CALLBACK_REFUSED),
+        AuditName.CALLBACK_FAILED,
+        "callback",
+    ),
+)
+"""All work whose beginning is recorded."""

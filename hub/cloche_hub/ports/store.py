@@ -106,6 +106,14 @@ class Store(Protocol):
         """The removed sandbox with this id or name, the caller's own first, then the newest; None if none was."""
         ...
 
+    async def unended_work(self, sandbox_id: str) -> Sequence[AuditEvent]:
+        """The events of what has begun in a sandbox and has no end in the audit, in order.
+
+        Raises:
+            AuditBroken: the audit is not as we write it.
+        """
+        ...
+
     async def token(self, token_id: str) -> Token | None:
         """The token with this id, revoked or not; None if there is none."""
         ...
@@ -122,11 +130,14 @@ class Store(Protocol):
         sandbox: str | None = None,
         owner: str | None = None,
     ) -> Sequence[Approval]:
-        """The newest approvals in these states, newest first; of one sandbox, of one owner's sandboxes, or of all."""
+        """The newest approvals in these states, newest first; of one sandbox, of one owner's sandboxes, or of all.
+
+        Long parameters are cut.
+        """
         ...
 
     async def find_approval(self, reference: str, *, owner: str | None = None) -> Approval:
-        """The approval whose id is, or begins with, a reference; among this owner's, or everybody's.
+        """The approval whose id is, or begins with, a reference, whole; among this owner's, or everybody's.
 
         Raises:
             BadRequest, NotFound: several are meant, or none.

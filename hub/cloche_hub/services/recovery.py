@@ -1,4 +1,6 @@
-"""After a killed hub: its machines are ended, its sandboxes told why they failed. Adopting machines comes later."""
+"""After a killed hub: its machines are ended, what was under way in them has its end recorded, its sandboxes are told
+why they failed. Adopting machines comes later.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,18 @@ import asyncio
 import structlog
 
 from cloche_hub.domain.audit import Json
-from cloche_hub.domain.audit_events import AuditName
-from cloche_hub.ports import Hypervisor, StrayMachine
+from cloche_hub.domain.audit_events import WORKS, AuditName
+from cloche_hub.errors import AuditBroken, MachineFailed
+from cloche_hub.ports import Hypervisor, Store, StrayMachine
 from cloche_hub.services.held import HUB
 from cloche_hub.services.records import Records, noting
 
 _log = structlog.get_logger(__name__)
+
+_WHY = "the hub was killed"
+_FAILED: dict[str, AuditName] = {work.begun: work.failed for work in WORKS}
+# What an end says again of its beginning, where that said it.
+_ABOUT = ("exec", "console", "callback", "method", "approval")
 
 
 async def end_strays(hypervisor: Hypervisor, records: Records) -> set[str]:
@@ -41,7 +49,24 @@ async def end_strays(hypervisor: Hypervisor, records: Records) -> set[str]:
     return ended
 
 
+async def end_work(store: Store, records: Records, sandbox_id: str) -> None:
+    """Records that what was under way in a sandbox as the hub was killed has failed: nobody can know how it ended.
+
+    An audit that cannot be read is logged and left: it must not keep the hub from serving.
+    """
+    try:
+        begun = await store.unended_work(sandbox_id)
+    except AuditBroken as error:
+        _log.error("work_not_ended", sandbox=sandbox_id, reason=error.message)
+        return
+    for event in begun:
+        about = {name: event.detail[name] for name in _ABOUT if name in event.detail}
+        detail: dict[str, Json] = {**about, "code": MachineFailed.code, "reason": _WHY}
+        failed = _FAILED[event.event]
+        await records.keep(noting(failed, actor=HUB, sandbox=sandbox_id, detail=detail))
+
+
 def why_failed(sandbox_id: str, ended: set[str]) -> str:
     """Why a sandbox failed that lived when the hub was killed."""
     what = "its machine was ended" if sandbox_id in ended else "its machine is gone"
-    return f"the hub was killed; {what}"
+    return f"{_WHY}; {what}"

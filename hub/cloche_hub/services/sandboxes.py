@@ -28,7 +28,7 @@ from cloche_hub.services.held import HUB, Ending, Held, ask_to_end, hold
 from cloche_hub.services.images import ImageService
 from cloche_hub.services.life import Lives, Order
 from cloche_hub.services.records import Records
-from cloche_hub.services.recovery import end_strays, why_failed
+from cloche_hub.services.recovery import end_strays, end_work, why_failed
 
 _log = structlog.get_logger(__name__)
 
@@ -88,6 +88,8 @@ class Sandboxes:
             held = self._held[sandbox.id] = hold(sandbox, self._tell)
             held.set_recorded()
             held.started.set_result(None)
+            if sandbox.state is not State.FAILED:
+                await end_work(self._store, self._records, sandbox.id)
             if sandbox.state is State.REMOVING:
                 ask_to_end(held, Ending(HUB, sandbox.end_reason or why_failed(sandbox.id, ended)))
             elif sandbox.state is not State.FAILED:

@@ -7,6 +7,7 @@ and costs nothing.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 
@@ -20,15 +21,25 @@ from cloche_hub.domain.audit import (
     canonical,
     parse_object,
 )
+from cloche_hub.domain.audit_events import WORKS, Work
 from cloche_hub.domain.times import from_text, to_text
 from cloche_hub.store.head_watch import HeadWatch
-from cloche_hub.store.rows import Executes, Fetches
+from cloche_hub.store.rows import Executes, Fetches, Values
 
 PAGE = 500
 """Events read at once."""
 
 SELECT_PAGE = "SELECT * FROM audit WHERE seq > ? ORDER BY seq LIMIT ?"
 SELECT_HEAD = "SELECT seq, hash FROM audit_head"
+# Once through the sandbox's events. A guest names its callbacks and may use a name again: the last of them is under way.
+SELECT_UNENDED = """
+SELECT * FROM audit WHERE seq IN (
+    SELECT max(iif(event = :begun, seq, 0)) FROM audit
+    WHERE sandbox = :sandbox AND event IN (SELECT value FROM json_each(:events)) AND json_valid(detail)
+    GROUP BY json_extract(detail, :key)
+    HAVING 2 * sum(event = :begun) > count(*)
+)
+"""
 
 
 class Audit:
@@ -81,6 +92,19 @@ class Audit:
             )
         return [event_of(row) for row in reversed(rows)]
 
+    async def unended(self, sandbox: str) -> Sequence[AuditEvent]:
+        """What has begun in a sandbox (an id) and has no end, in order. Reads all that is recorded of the sandbox.
+
+        Raises:
+            AuditBroken: a row is not as we write them.
+        """
+        rows = [
+            row
+            for work in WORKS
+            for row in await self._database.fetch(SELECT_UNENDED, _unended_values(work, sandbox))
+        ]
+        return sorted(map(event_of, rows), key=lambda event: event.seq)
+
     async def follow(self, *, after: int, sandbox: str | None = None) -> AsyncGenerator[AuditEvent]:
         """Every event after a number, those of the past first, then each as soon as it is committed; never ends.
 
@@ -114,6 +138,15 @@ class Audit:
                 return verifier.finish(head_of(rows))
             for event in events:
                 verifier.check(event)
+
+
+def _unended_values(work: Work, sandbox: str) -> Values:
+    return {
+        "begun": work.begun,
+        "sandbox": sandbox,
+        "events": json.dumps([work.begun, *work.ends]),
+        "key": f"$.{work.key}",
+    }
 
 
 def insert(tx: Executes, event: AuditEvent) -> None:

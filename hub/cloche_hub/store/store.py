@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cloche_hub.domain.approval import Approval, ApprovalState
+from cloche_hub.domain.audit import AuditEvent
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token
 from cloche_hub.store import approvals, sandboxes, tokens
@@ -85,9 +86,17 @@ class Store:
         """The removed sandbox with this id or name, the caller's own first, then the newest; None if none was."""
         return await sandboxes.find_removed(self._database, reference, caller=caller, owner=owner)
 
+    async def unended_work(self, sandbox_id: str) -> Sequence[AuditEvent]:
+        """The events of what has begun in a sandbox and has no end in the audit, in order.
+
+        Raises:
+            AuditBroken: the audit is not as we write it.
+        """
+        return await self.audit.unended(sandbox_id)
+
     async def token(self, token_id: str) -> Token | None:
         """The token with this id, revoked or not; None if there is none."""
-        return await tokens.fetch_one(self._database, token_id)
+        return await tokens.fetch_one(self._database.door, token_id)
 
     async def approvals(
         self,
@@ -97,11 +106,14 @@ class Store:
         sandbox: str | None = None,
         owner: str | None = None,
     ) -> Sequence[Approval]:
-        """The newest approvals in these states, newest first; of one sandbox, of one owner's sandboxes, or of all."""
+        """The newest approvals in these states, newest first; of one sandbox, of one owner's sandboxes, or of all.
+
+        Long parameters are cut.
+        """
         return await approvals.fetch(self._database, states=states, limit=limit, sandbox=sandbox, owner=owner)
 
     async def find_approval(self, reference: str, *, owner: str | None = None) -> Approval:
-        """The approval whose id is, or begins with, a reference; among this owner's, or everybody's.
+        """The approval whose id is, or begins with, a reference, whole; among this owner's, or everybody's.
 
         Raises:
             BadRequest, NotFound: several are meant, or none.

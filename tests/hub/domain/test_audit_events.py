@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.domain.audit_events import WORKS, AuditName
 
 
 @pytest.mark.parametrize("name", list(AuditName))
@@ -20,3 +20,10 @@ def test_an_event_is_a_noun_and_a_past_verb_with_a_sentence(name: AuditName) -> 
 def test_a_name_is_its_text() -> None:
     assert f"{AuditName.HUB_STARTED}" == "hub.started"
     assert {str(name): name for name in AuditName}["hub.started"] is AuditName.HUB_STARTED
+
+
+def test_what_begins_has_ends_of_its_own_kind() -> None:
+    for work in WORKS:
+        assert work.failed in work.ends
+        assert {event.split(".")[0] for event in (work.begun, *work.ends)} == {work.key}
+        assert work.begun not in work.ends

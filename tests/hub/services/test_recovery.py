@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from cloche_hub.domain.audit import AuditEvent
 from cloche_hub.domain.audit_events import AuditName
-from cloche_hub.errors import CodedError, Conflict, WrongState
+from cloche_hub.errors import AuditBroken, CodedError, Conflict, WrongState
 from cloche_hub.ports import StrayMachine
+from cloche_hub.store.audit import Audit
 from tests.support.fake_hypervisor import FakeHypervisor
 from tests.support.hub import RunningHub, Time, running_hub, until
 
@@ -50,6 +53,45 @@ async def test_rows_are_kept_strays_are_ended_and_both_are_recorded(tmp_path: Pa
         }
         assert len(await hub.events(AuditName.SANDBOX_FAILED)) == 2
         assert (await client.call("audit.verify"))["events"] == len(await hub.events())
+
+
+async def test_what_was_under_way_has_its_end_recorded_and_nothing_else_has(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        sandbox = await client.create(name="a")
+        await client.run("a", "echo", "x")
+        await client.exec("a", "wait")
+        (_, begun) = await hub.events(AuditName.EXEC_STARTED)
+        home = as_killed(hub, tmp_path)
+    async with running_hub(home) as hub:
+        (failed,) = await hub.events(AuditName.EXEC_FAILED)
+        assert (failed.sandbox, failed.actor) == (sandbox["id"], "hub")
+        assert failed.detail == {
+            "exec": begun.detail["exec"],
+            "code": "machine_failed",
+            "reason": "the hub was killed",
+        }
+        assert (await hub.names())[-2:] == ["exec.failed", "sandbox.failed"]
+        (tmp_path / "again").mkdir()
+        home = as_killed(hub, tmp_path / "again")
+    async with running_hub(home) as hub:
+        assert len(await hub.events(AuditName.EXEC_FAILED)) == 1
+
+
+async def test_an_audit_that_cannot_be_read_does_not_keep_the_hub_from_serving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unended(_audit: Audit, _sandbox: str) -> Sequence[AuditEvent]:
+        raise AuditBroken("event 7 is broken")
+
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        home = as_killed(hub, tmp_path)
+    monkeypatch.setattr(Audit, "unended", unended)
+    async with running_hub(home) as hub:
+        assert len(await hub.events(AuditName.SANDBOX_FAILED)) == 1
+        assert [line["reason"] for line in hub.logs if line["event"] == "work_not_ended"] == [
+            "event 7 is broken"
+        ]
 
 
 async def test_the_admin_token_still_works_and_no_other_is_made(tmp_path: Path) -> None:

@@ -218,3 +218,40 @@ def _disarm(database: Memory) -> None:
 
 async def _next(following: AsyncGenerator[AuditEvent, None]) -> AuditEvent:
     return await anext(following)
+
+
+def note(database: Memory, sandbox: str, *events: tuple[str, str]) -> None:
+    """Appends events about what is called so."""
+    head = audit.load_head(database)
+    for event, name in events:
+        chained = chain(
+            head,
+            at=MOMENT,
+            event=event,
+            actor="tok_a",
+            sandbox=sandbox,
+            detail={event.split(".", maxsplit=1)[0]: name},
+        )
+        audit.insert(database, chained)
+        head = chained.head
+    audit.save_head(database, head)
+
+
+async def test_what_has_begun_and_has_no_end_is_found(database: Memory, watch: HeadWatch) -> None:
+    note(
+        database,
+        "sb_a",
+        *[("exec.started", "1"), ("exec.started", "2"), ("exec.exited", "1"), ("exec.started", "3")],
+        *[("exec.failed", "3"), ("console.opened", "2"), ("console.opened", "5"), ("console.closed", "5")],
+        *[("callback.requested", "c"), ("callback.refused", "c"), ("callback.requested", "c")],
+        *[("callback.requested", "d"), ("callback.answered", "d"), ("callback.failed", "never begun")],
+    )
+    note(database, "sb_b", ("exec.exited", "2"), ("exec.started", "4"))
+    chained = Audit(database, watch)
+    assert [(one.seq, one.event) for one in await chained.unended("sb_a")] == [
+        (2, "exec.started"),
+        (6, "console.opened"),
+        (11, "callback.requested"),
+    ]
+    assert [one.detail for one in await chained.unended("sb_b")] == [{"exec": "4"}]
+    assert await chained.unended("sb_c") == []
