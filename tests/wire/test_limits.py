@@ -55,6 +55,11 @@ def test_two_sides_with_the_same_limits_do_not_wait_for_each_other() -> None:
     assert LIMITS.least_peer_window <= LIMITS.least_window
 
 
+def test_what_a_peer_that_confirms_nothing_makes_us_keep_is_at_most_25_mib() -> None:
+    short = LIMITS.short_result * 2 * LIMITS.max_channels
+    assert LIMITS.max_results + LIMITS.max_frame + short == 25 << 20
+
+
 def test_what_a_peer_that_reads_nothing_makes_us_keep_is_at_most_64_mib() -> None:
     least = MAX_STREAMS * LIMITS.least_window * LIMITS.max_channels
     assert LIMITS.max_unacknowledged + least == 64 << 20

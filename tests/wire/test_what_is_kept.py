@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from cloche_wire.errors import Cancelled, NotFound
+from cloche_wire.errors import Cancelled, NotFound, TooLarge
 from cloche_wire.events import Accepted, Finished, Opened
-from cloche_wire.frames import Accept, Close, Open
+from cloche_wire.frames import Accept, Close, Closed, Open, Reset
 from cloche_wire.limits import Limits
 from tests.support.wire_pair import Solo
 
@@ -122,3 +122,64 @@ def test_what_we_open_with_is_kept_until_it_cannot_be_needed_again(
             end(solo, number)
     assert len(solo.connection.channels) == CHANNELS
     assert measure.held < LARGE
+
+
+# Results that the peer does not confirm.
+
+RESULTS = Limits(max_channels=16, max_results=1000, short_result=100)
+
+
+def asked(solo: Solo, count: int) -> list[int]:
+    """Channels that the peer has opened."""
+    numbers = [2 + 2 * index for index in range(count)]
+    solo.hears(*(Open(number, "file.list", {}, 8) for number in numbers))
+    return numbers
+
+
+def test_long_results_are_refused_one_by_one_while_too_many_are_unconfirmed() -> None:
+    solo = Solo(leader=True, limits=RESULTS)
+    first, second, third, fourth = asked(solo, 4)
+    solo.connection.close(first, {"x": "x" * 600})
+    solo.connection.close(second, {"x": "x" * 600})
+    with pytest.raises(TooLarge, match="bytes of others are not confirmed yet"):
+        solo.connection.close(third, {"x": "x" * 600})
+    solo.connection.close(fourth, {"code": 0})
+    solo.says()
+    solo.hears(Closed(first))
+    solo.connection.close(third, {"x": "x" * 600})
+    assert solo.says() == [Close(third, {"x": "x" * 600})]
+
+
+def test_a_result_longer_than_all_that_is_kept_goes_where_nothing_is() -> None:
+    solo = Solo(leader=True, limits=RESULTS)
+    (number,) = asked(solo, 1)
+    solo.connection.close(number, {"x": "x" * 5000})
+    assert solo.says() == [Close(number, {"x": "x" * 5000})]
+
+
+def test_long_refusals_are_cut_while_too_much_is_unconfirmed() -> None:
+    solo = Solo(leader=True, limits=RESULTS)
+    first, second, third = asked(solo, 3)
+    solo.connection.close(first, {"x": "x" * 1200})
+    solo.connection.reset(second, NotFound("no", why="x" * 600))
+    solo.connection.reset(third, NotFound("no", why="x"))
+    assert solo.says()[1:] == [
+        Reset(second, "not_found", "no", {}),
+        Reset(third, "not_found", "no", {"why": "x"}),
+    ]
+
+
+def test_a_result_that_is_taken_back_does_not_count() -> None:
+    solo = Solo(leader=True, limits=RESULTS)
+    first, second = asked(solo, 2)
+    solo.connection.close(first, {"x": "x" * 1200})
+    solo.connection.reset(first, Cancelled("no"))
+    solo.connection.close(second, {"x": "x" * 600})
+
+
+def test_results_of_a_session_that_is_over_do_not_count() -> None:
+    solo = Solo(leader=True, limits=RESULTS)
+    (first,) = asked(solo, 1)
+    solo.connection.close(first, {"x": "x" * 1200})
+    solo.connection.fail_all(Cancelled("over"))
+    assert solo.connection._session._kept == 0

@@ -118,7 +118,7 @@ class Channel:
     """The state of one channel on one side."""
 
     __slots__ = (
-        "accept_unsent", "accepted_here", "close_unsent", "info", "kind", "number", "open_ever_sent",
+        "accept_unsent", "accepted_here", "close_unsent", "info", "kept", "kind", "number", "open_ever_sent",
         "open_unsent", "opened_here", "params", "peer_window", "receiving", "refusal", "result", "sending", "state", "window",
     )  # fmt: skip
 
@@ -135,6 +135,8 @@ class Channel:
         self.result: Fields = {}
         # Not the error itself: its traceback would keep all that whoever raised it had at hand.
         self.refusal: Reset | None = None
+        # Bytes of our last word, by the session's account.
+        self.kept = 0
         self.open_unsent, self.open_ever_sent = opened_here, False
         self.accepted_here = self.accept_unsent = self.close_unsent = False
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from cloche_wire.channels import State
-from cloche_wire.errors import CodedError, LocalProtocolError, RemoteProtocolError, TooLarge, error_from_code
+from cloche_wire.errors import CodedError, LocalProtocolError, RemoteProtocolError, error_from_code
 from cloche_wire.events import (
     Accepted,
     Acknowledged,
@@ -196,11 +196,11 @@ class Connection:
         """Ends a channel the peer has opened, behind everything queued on it.
 
         Raises:
-            TooLarge: the result does not fit a frame; the channel is unchanged.
+            TooLarge: the result does not fit a frame, or too many are unconfirmed; the channel is unchanged.
         """
         channel = self._session.channel(number)
         channel.require("close")
-        check(Close(number, result or {}), self.limits)
+        self._session.keep(channel, check(Close(number, result or {}), self.limits))
         channel.close(result or {})
         self._give_turn(number)
 
@@ -218,11 +218,7 @@ class Connection:
         channel = self._session.unless_gone(number)
         if channel is None:
             return
-        try:
-            check(Reset(number, error.code, error.message, error.details), self.limits)
-        except (TooLarge, LocalProtocolError):
-            error = error.brief()
-        channel.reset(error)
+        channel.reset(self._session.refusal(channel, error))
         if channel.state is State.DONE:
             self._session.forget(channel)
         else:

@@ -205,8 +205,11 @@ def encode(frame: Frame, limits: Limits) -> bytes:
     return packed
 
 
-def check(frame: Frame, limits: Limits) -> None:
+def check(frame: Frame, limits: Limits) -> int:
     """Makes sure that a peer with the same limits takes the frame: one it refuses would end every link it is sent on.
+
+    Returns:
+        its bytes.
 
     Raises:
         TooLarge: the frame, or a list or map in it, is over a limit.
@@ -227,6 +230,7 @@ def check(frame: Frame, limits: Limits) -> None:
         # The words of msgpack for a list or map over its bound.
         over = " exceeds max_array_len" in reason or " exceeds max_map_len" in reason
         raise (TooLarge if over else LocalProtocolError)(reason) from None
+    return len(packed)
 
 
 def _name(frame: Frame) -> str:

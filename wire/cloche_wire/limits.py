@@ -3,6 +3,7 @@
 The defaults suit a client's link; the hub tightens some for guests.
 
 Rule: what a peer that reads nothing can make us keep is `max_unacknowledged`, and `least_window` for each stream.
+Rule: what a peer that confirms nothing can make us keep is `max_results`, one frame, and `short_result` a channel.
 Rule: a hello has up to 60 bytes for each channel, twice as many of the peer's as it may have, and must fit a frame.
 """
 
@@ -36,6 +37,10 @@ class Limits:
     """What we keep unacknowledged a stream at most, whatever window the peer offers."""
     max_unacknowledged: int = 32 << 20
     """What we keep unacknowledged for the whole peer, beyond `least_window` a stream: with more, windows get smaller."""
+    max_results: int = 16 << 20
+    """Bytes of results and refusals that the peer has not confirmed: with so many, only short ones are kept besides."""
+    short_result: int = 4 << 10
+    """Bytes of one that is kept in any case."""
     least_window: int = 8 << 10
     """What we use of a larger window at least, when we send."""
     least_peer_window: int = 8 << 10

@@ -10,6 +10,7 @@ Rules:
 - A window is a promise to keep that many bytes of each stream, and what is promised is bounded: each channel has a part
   of what is left at most. So channels stall early rather than fail, and where a window is passed on (a splice), the
   sender at the far end stalls.
+- Results that the peer does not confirm are bounded, too: beyond it, long ones are refused one by one.
 - What has never been sent is not lost with a state: it waits for the next one.
 """
 
@@ -26,7 +27,7 @@ from cloche_wire.errors import (
     WrongVersion,
 )
 from cloche_wire.events import Confirmed, Event, Failed
-from cloche_wire.frames import LARGEST_NUMBER, TAG_OF, Accept, Fields, Frame, Hello, Open
+from cloche_wire.frames import LARGEST_NUMBER, TAG_OF, Accept, Fields, Frame, Hello, Open, Reset, check
 from cloche_wire.limits import MAX_STREAMS, Limits
 
 # Characters of the kind of a peer's channel that are kept, for messages.
@@ -52,6 +53,8 @@ class Session:
         self._of_us = self._of_peer = 0
         # Bytes that the channels' windows let us keep.
         self._promised = 0
+        # Bytes of results and refusals that the peer has not confirmed.
+        self._kept = 0
         self._holds_state = False
         self._generation = 0
         self.resumed = False
@@ -137,9 +140,37 @@ class Session:
         channel = self.channels.get(number)
         return None if channel is None or channel.state is State.RESETTING else channel
 
+    def keep(self, channel: Channel, size: int) -> None:
+        """Makes room for our last word about a channel, in place of an earlier one; `forget` gives it back.
+
+        Raises:
+            TooLarge: the peer leaves too much unconfirmed for one that is not short.
+        """
+        self._kept -= channel.kept
+        channel.kept = 0
+        if self._kept >= self._limits.max_results and size > self._limits.short_result:
+            raise TooLarge(
+                f"the result has {size} bytes, and {self._kept} bytes of others are not confirmed yet; confirm them, "
+                "then ask again"
+            )
+        self._kept += size
+        channel.kept = size
+
+    def refusal(self, channel: Channel, error: CodedError) -> CodedError:
+        """An error as our last word about a channel: brief where it fits no frame, or too much is unconfirmed."""
+        try:
+            self.keep(
+                channel,
+                check(Reset(channel.number, error.code, error.message, error.details), self._limits),
+            )
+        except (TooLarge, LocalProtocolError):
+            return error.brief()
+        return error
+
     def forget(self, channel: Channel) -> None:
         """The channel is over for both sides."""
         channel.finish()
+        self._kept -= channel.kept
         self._promised -= MAX_STREAMS * channel.peer_window
         del self.channels[channel.number]
         if channel.opened_here:

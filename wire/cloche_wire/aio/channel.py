@@ -125,7 +125,7 @@ class Channel:
 
         Raises:
             Cancelled: the peer has given it up.
-            TooLarge: the result does not fit a frame; the channel is unchanged.
+            TooLarge: the result does not fit a frame, or too many are unconfirmed; the channel is unchanged.
         """
         self.require_live()
         self._connection.close(self.number, result)
