@@ -143,9 +143,13 @@ async def _resize(console: Console) -> None:
 
 
 def _put_back(modes: Modes) -> None:
-    from cloche.cli.streams import STDOUT, write_all
+    from cloche.cli.streams import STDIN, STDOUT, write_all
+    from cloche.cli.terminal import drop_typed
 
     if undo := modes.undo():
         # A terminal that is gone needs nothing; the error that is on its way tells more.
         with contextlib.suppress(Exception):
             write_all(STDOUT, undo)
+    # What was typed ahead is for the shell behind us, but not what the terminal types to answer a program.
+    if modes.has_asked:
+        drop_typed(STDIN)

@@ -1,7 +1,9 @@
 """The terminal this program runs in: given to a console in raw mode, and given back as it was.
 
-Pure but for `raw_mode`. What a program in a console has switched on in our terminal (its other screen, the mouse, …)
+Pure but for `raw_mode` and `drop_typed`. What a program in a console has switched on in our terminal (its other screen, the mouse, …)
 it may leave on when it is cut off: `Modes` watches for it, and knows what switches it off.
+
+Rule: only what is known here is remembered, so that a hostile program's output costs no memory.
 """
 
 from __future__ import annotations
@@ -23,20 +25,35 @@ KNOWN_TERMS = frozenset(
 """What Debian describes in every image (ncurses-base)."""
 DEFAULT_TERM = "xterm-256color"
 
-# A private mode switched on or off: ESC [ ? numbers h or l.
-_SWITCH = re.compile(rb"\x1b\[\?([0-9;]{1,40})([hl])")
-_LONGEST_SWITCH = 45
-_ALTERNATE_SCREENS = (b"47", b"1047", b"1049")
+# A mode switched on or off: ESC [ numbers h or l, of private modes with a ? in front.
+_SWITCH = re.compile(rb"\x1b\[(\??)([0-9;]{1,40})([hl])")
+_CURSOR_SHAPE = re.compile(rb"\x1b\[[0-9]{0,3} q")
+_COLOUR = re.compile(rb"\x1b\](10|11|12);")
+# The beginnings of links; one without an address ends the link before it.
+_LINK = re.compile(rb"\x1b\]8;([^;\x07\x1b]{0,200});(.?)", re.DOTALL)
+# Whatever a terminal answers by typing: what it is, where its cursor is, its modes, colours, title and strings.
+_QUERY = re.compile(
+    rb"\x1b\[[>=?]?[0-9;]{0,20}[cn]|\x1b\[\??[0-9;]{1,20}\$p|\x1b\[\?u|\x1b\[>[0-9]{0,3}q|\x1b\[[0-9;]{1,20}t"
+    rb"|\x1b\][0-9;]{1,20};[^\x07\x1b]{0,20}\?|\x1bP[$+]q|\x1bZ|\x05|\x1b_G"
+)
+_LONGEST = 256
+"""Bytes of the longest sequence that is looked for."""
+
 # Modes that make a shell unusable when they stay on, and what a terminal has without them.
 _OFF_BY_DEFAULT = (
-    *_ALTERNATE_SCREENS,
-    b"1",  # application cursor keys
-    b"9", b"1000", b"1001", b"1002", b"1003", b"1004", b"1005", b"1006", b"1015", b"1016",  # mouse and focus
-    b"2004",  # bracketed paste
-    b"2026",  # output held back
-    b"5",  # reverse video
+    b"?47", b"?1047", b"?1049",  # the other screen
+    b"?1",  # application cursor keys
+    b"?9", b"?1000", b"?1001", b"?1002", b"?1003", b"?1004", b"?1005", b"?1006", b"?1015", b"?1016",  # mouse and focus
+    b"?2004",  # bracketed paste
+    b"?2026",  # output held back
+    b"?5",  # reverse video
+    b"?6", b"?69",  # the cursor and the margins bound to a part of the screen
+    b"4",  # letters pushed aside instead of written over
+    b"20",  # a line's end that is two characters
+    b"?1007",  # the wheel as keys
 )  # fmt: skip
-_ON_BY_DEFAULT = (b"7", b"25")  # wrapping at the margin, the cursor
+_ON_BY_DEFAULT = (b"?7", b"?25")  # wrapping at the margin, the cursor
+_KNOWN = frozenset(_OFF_BY_DEFAULT + _ON_BY_DEFAULT)
 
 
 class Modes:
@@ -44,28 +61,43 @@ class Modes:
 
     def __init__(self) -> None:
         self._switched: dict[bytes, bytes] = {}
+        self._colours: set[bytes] = set()
+        self._has_shape = self._has_link = self._has_asked = self._has_written = False
         self._rest = b""
-        self._has_written = False
+
+    @property
+    def has_asked(self) -> bool:
+        """Whether the last of what was written asks the terminal something, so that its answer may be on its way."""
+        return self._has_asked
 
     def written(self, piece: bytes) -> None:
         """Takes note of what was written; a sequence may be cut between two pieces."""
         self._has_written = True
         text = self._rest + piece
-        for numbers, switch in _SWITCH.findall(text):
+        for private, numbers, switch in _SWITCH.findall(text):
             for number in numbers.split(b";"):
-                self._switched[number] = switch
+                if (mode := private + number) in _KNOWN:
+                    self._switched[mode] = switch
+        self._colours.update(_COLOUR.findall(text))
+        self._has_shape = self._has_shape or _CURSOR_SHAPE.search(text) is not None
+        if links := _LINK.findall(text):
+            self._has_link = links[-1][1] not in (b"", b"\x07", b"\x1b")
+        self._has_asked = _QUERY.search(text) is not None
         # The beginning of a sequence may be its end; taking note of a whole one twice does no harm.
-        self._rest = text[-_LONGEST_SWITCH:]
+        self._rest = text[-_LONGEST:]
 
     def undo(self) -> bytes:
         """What puts the terminal back; empty if nothing was ever written."""
         if not self._has_written:
             return b""
-        undone = [b"\x1b[?%bl" % mode for mode in _OFF_BY_DEFAULT if self._switched.get(mode) == b"h"]
-        undone += [b"\x1b[?%bh" % mode for mode in _ON_BY_DEFAULT if self._switched.get(mode) == b"l"]
-        # Colours, the numeric keypad, the character set, the pushed keyboard modes, the scrolling region are put back
-        # without being watched: it costs nothing. The region moves the cursor, which is saved around it.
-        return b"\x1b[<u\x1b[>4m" + b"".join(undone) + b"\x1b7\x1b[r\x1b8\x1b[0m\x1b>\x0f\x1b(B"
+        undone = [b"\x1b[%bl" % mode for mode in _OFF_BY_DEFAULT if self._switched.get(mode) == b"h"]
+        undone += [b"\x1b[%bh" % mode for mode in _ON_BY_DEFAULT if self._switched.get(mode) == b"l"]
+        undone += [b"\x1b]1%b\x1b\\" % colour for colour in sorted(self._colours)]
+        undone += [b"\x1b]8;;\x1b\\"] * self._has_link + [b"\x1b[0 q"] * self._has_shape
+        # Colours of text, the numeric keypad, the character set, the pushed keyboard modes, the scrolling region are
+        # put back without being watched: it costs nothing. The region moves the cursor, which is saved around it. First
+        # of all what was begun and not ended (a title, a string) is cut off, or it would swallow the rest.
+        return b"\x1b\\\x1b[<u\x1b[>4m" + b"".join(undone) + b"\x1b7\x1b[r\x1b8\x1b[0m\x1b>\x0f\x1b(B"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +146,9 @@ def raw_mode(descriptor: int) -> Iterator[None]:
         # may have stopped.
         with contextlib.suppress(termios.error):  # the terminal has gone away
             termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
+def drop_typed(descriptor: int) -> None:
+    """Forgets what has been typed and not been read: for a terminal's own answers, which a shell would take for keys."""
+    with contextlib.suppress(termios.error):  # the terminal has gone away
+        termios.tcflush(descriptor, termios.TCIFLUSH)
