@@ -29,7 +29,7 @@ class ApprovalInfo:
     """The call's id, unique in its sandbox."""
     method: str
     params: Any
-    """As the guest asked."""
+    """As the guest asked; None where they are cut (`has_params`)."""
     caller: Mapping[str, str | int]
     """What the guest says of who calls: pid, uid, program. A hint, no proof."""
     rule: str
@@ -50,6 +50,14 @@ class ApprovalInfo:
     diff: Sequence[str]
     """What an edit changed, as the lines of a unified diff."""
 
+    params_bytes: int
+    """The size of the parameters as canonical JSON, also where they are cut."""
+    params_sha256: str
+    """The digest of them, also where they are cut."""
+    has_params: bool
+    """Whether the parameters are here. Lists cut long ones, which `get` has; of a call that was not let through, long ones
+    are not kept."""
+
     @property
     def is_pending(self) -> bool:
         """Whether somebody can still decide."""
@@ -67,7 +75,7 @@ class ApprovalInfo:
             labels=read.mapping("labels", str),
             callback=read.text("callback"),
             method=read.text("method"),
-            params=_value(read.text("params")),
+            params=_value(read.optional("params", read.text) or "null"),
             caller=read.mapping("caller", str, int),
             rule=read.text("rule"),
             state=read.text("state"),
@@ -79,6 +87,9 @@ class ApprovalInfo:
             reason=read.optional("reason", read.text),
             approved_params=_value(read.optional("approved_params", read.text) or "null"),
             diff=read.optional("diff", read.texts) or (),
+            params_bytes=read.whole("params_bytes"),
+            params_sha256=read.text("params_sha256"),
+            has_params=read.optional("params", read.text) is not None,
         )
 
 

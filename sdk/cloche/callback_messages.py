@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -52,6 +53,10 @@ class CallbackCall:
     sandbox: str
     """The id of the sandbox it comes from. The hub vouches for it; everything above is the guest's word."""
     sandbox_name: str
+    owner: str
+    """Whose sandbox that is."""
+    labels: Mapping[str, str]
+    """The sandbox's."""
     approval: str | None
     """The id of the approval that let it pass; None where the policy did."""
 
@@ -65,6 +70,8 @@ class CallbackCall:
             params=_value(read.of_type("params", bytes)),
             sandbox=read.text("sandbox"),
             sandbox_name=read.text("sandbox_name"),
+            owner=read.text("owner"),
+            labels=read.mapping("labels", str),
             approval=read.optional("approval", read.text),
         )
 

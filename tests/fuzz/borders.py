@@ -80,10 +80,10 @@ def _create(params: Any) -> None:
 
 
 def _callback(params: Any) -> None:
-    request = parse_callback(params)
+    request, value = parse_callback(params)
     _records(request.audit_detail())
     _tells({"params": request.text.encode(), "caller": dict(request.caller)})
-    decide(_POLICY, Call(request.method, request.params, "tester", {}))
+    decide(_POLICY, Call(request.method, value, "tester", {}))
 
 
 def _json(data: bytes) -> None:

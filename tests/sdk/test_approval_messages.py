@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime
 
 import pytest
@@ -36,8 +37,18 @@ def test_a_pending_approval_is_parsed_and_what_is_newer_ignored() -> None:
         reason=None,
         approved_params=None,
         diff=(),
+        params_bytes=13,
+        params_sha256=hashlib.sha256(b'{"amount": 3}').hexdigest(),
+        has_params=True,
     )
     assert info.is_pending
+
+
+def test_parameters_that_are_cut_are_no_json_null() -> None:
+    said = LocalApprovals().ask()
+    assert ApprovalInfo.parse(said).has_params
+    cut = ApprovalInfo.parse({**said, "params": None, "params_bytes": 5000})
+    assert (cut.params, cut.has_params, cut.params_bytes) == (None, False, 5000)
 
 
 def test_an_edited_one_has_what_was_approved_and_what_changed() -> None:

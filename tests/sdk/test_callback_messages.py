@@ -29,6 +29,8 @@ SAID: dict[str, Any] = {
     "callback": "cb_7",
     "sandbox": "sb_0001",
     "sandbox_name": "box",
+    "owner": "ann",
+    "labels": {"team": "ml"},
     "method": "pay.send",
     "params": '{"to": "é", "amount": 3}'.encode(),
     "approval": "apr_1",
@@ -37,7 +39,9 @@ SAID: dict[str, Any] = {
 
 def test_a_call_has_its_parameters_as_values_and_what_is_newer_is_ignored() -> None:
     call = CallbackCall.parse({**SAID, "novelty": 1})
-    assert call == CallbackCall("cb_7", "pay.send", {"to": "é", "amount": 3}, "sb_0001", "box", "apr_1")
+    assert call == CallbackCall(
+        "cb_7", "pay.send", {"to": "é", "amount": 3}, "sb_0001", "box", "ann", {"team": "ml"}, "apr_1"
+    )
     assert CallbackCall.parse({**SAID, "approval": None}).approval is None
 
 

@@ -34,7 +34,9 @@ async def test_a_function_answers_while_its_program_waits_for_a_command(hub: Loc
 
             assert pay.methods == ("pay.*",)
             assert repr(pay) == "<CallbackHandler pay.*>"
-            assert pay(CallbackCall("cb_1", "pay.send", {"amount": 1}, "sb_1", "box", None)) == {"paid": 1}
+            assert pay(CallbackCall("cb_1", "pay.send", {"amount": 1}, "sb_1", "box", "ann", {}, None)) == {
+                "paid": 1
+            }
             loop.call_soon_threadsafe(registered.set)
             with sandbox.exec(["cat"], stdin=True) as process:
                 asyncio.run_coroutine_threadsafe(answered.wait(), loop).result(10)

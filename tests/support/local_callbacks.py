@@ -7,6 +7,7 @@ hub.approvals.ask("pay.send", {"amount": 3})        a call that waits for a deci
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from fnmatch import fnmatchcase
 from typing import Any
@@ -51,6 +52,8 @@ class LocalCallbacks:
                     "callback": "cb_1",
                     "sandbox": "sb_0001",
                     "sandbox_name": "box",
+                    "owner": "admin",
+                    "labels": {},
                     "method": method,
                     "params": json.dumps(params).encode(),
                     "approval": None,
@@ -95,6 +98,7 @@ class LocalApprovals:
 
     def ask(self, method: str = "pay.send", params: Any = None, **changes: Any) -> Fields:
         """A call that waits."""
+        text = json.dumps(params, ensure_ascii=False)
         approval = {
             "id": f"apr_{len(self.asked) + 1:04}",
             "sandbox": "sb_0001",
@@ -103,7 +107,9 @@ class LocalApprovals:
             "labels": {"team": "ml"},
             "callback": f"cb_{len(self.asked) + 1}",
             "method": method,
-            "params": json.dumps(params, ensure_ascii=False),
+            "params": text,
+            "params_sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "params_bytes": len(text.encode()),
             "caller": {"pid": 7, "uid": 1000, "program": "python3"},
             "rule": "by hand",
             "state": "pending",

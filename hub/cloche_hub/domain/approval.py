@@ -8,6 +8,8 @@ Pure: the store keeps approvals, services act on them. Nothing here reads a cloc
 
 Rule: the only way to another state is `move`, along `TRANSITIONS`; whoever comes second learns who was first.
 Rule: parameters are canonical JSON texts, so that what was approved, shown and audited are the same bytes.
+Rule: what came to nothing keeps no long parameters: the guest chose their size, and nobody acted on them. Their digest
+stays.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from cloche_hub.errors import BadRequest, Conflict
 
 MAX_REASON = 500
 """Characters of a reason."""
+SHORT_BYTES = 4 << 10
+"""Of parameters that are kept with a call that was not let through, and told in lists."""
 MAX_DIFF = 200
 """Lines of a diff; what is longer is cut."""
 MAX_DIFF_LINE = 400
@@ -115,8 +119,12 @@ class Approval:
     callback: str
     """The call's id, unique in its sandbox."""
     method: str
-    params: str
-    """Canonical JSON, as the guest asked."""
+    params: str | None
+    """Canonical JSON, as the guest asked; None where it is cut."""
+    params_sha256: str
+    """Of `params` in UTF-8, also where they are cut."""
+    params_bytes: int
+    """The size of `params` in UTF-8, also where they are cut."""
     rule: str
     """The rule of the policy that holds it."""
     rule_reason: str | None
@@ -137,7 +145,7 @@ class Approval:
     reason: str | None = None
     """Why it was decided so, in the words of whoever decided, or came to nothing; None while it is pending."""
     approved_params: str | None = None
-    """Canonical JSON; there exactly where a human edited the parameters."""
+    """Canonical JSON; there exactly where a human edited the parameters, and they are not cut."""
 
     @property
     def is_pending(self) -> bool:
@@ -153,8 +161,11 @@ class Approval:
 
     @property
     def final_params(self) -> str:
-        """The parameters to call with."""
-        return self.params if self.approved_params is None else self.approved_params
+        """The parameters to call with; there while it is pending, and where it was let through."""
+        text = self.params if self.approved_params is None else self.approved_params
+        if text is None:
+            raise ValueError(f"the parameters of {self.id} are cut")
+        return text
 
 
 def move(
@@ -192,7 +203,7 @@ def move(
         raise BadRequest("a denial needs a reason: the program that asked and whoever reads the audit see it")
     if told is not None and len(told) > MAX_REASON:
         raise BadRequest(f"the reason is longer than {MAX_REASON} characters")
-    return replace(
+    decided = replace(
         approval,
         state=after,
         decided_at=at,
@@ -201,6 +212,14 @@ def move(
         reason=told,
         approved_params=params,
     )
+    return decided if decided.outcome is Outcome.LET_THROUGH else cut(decided)
+
+
+def cut(approval: Approval, *, longer_than: int = SHORT_BYTES) -> Approval:
+    """The approval without its parameters, asked and edited, if one of them has more bytes; digest and size stay."""
+    if max(approval.params_bytes, len((approval.approved_params or "").encode())) <= longer_than:
+        return approval
+    return replace(approval, params=None, approved_params=None)
 
 
 def decision_of(approval: Approval, params: str | None) -> Decision:
@@ -218,7 +237,7 @@ def diff(approval: Approval) -> list[str]:
 
     A long one is cut, and says so in its last line.
     """
-    if approval.approved_params is None:
+    if approval.approved_params is None or approval.params is None:
         return []
     before, after = (_indented(text) for text in (approval.params, approval.approved_params))
     if max(len(before), len(after)) > _COMPARED:

@@ -10,7 +10,7 @@ from cloche_hub.domain.times import to_text
 
 
 def approval_fields(approval: Approval) -> dict[str, Any]:
-    """Everything of an approval, in texts, numbers, lists and maps; `params` are JSON texts as they are."""
+    """Everything of an approval, in texts, numbers, lists and maps; `params` are JSON texts as they are, or cut: None."""
     fields: dict[str, Any] = {
         "id": approval.id,
         "sandbox": approval.sandbox,
@@ -20,6 +20,8 @@ def approval_fields(approval: Approval) -> dict[str, Any]:
         "callback": approval.callback,
         "method": approval.method,
         "params": approval.params,
+        "params_sha256": approval.params_sha256,
+        "params_bytes": approval.params_bytes,
         "caller": dict(approval.caller),
         "rule": approval.rule,
         "rule_reason": approval.rule_reason,
@@ -43,6 +45,6 @@ def approval_json(approval: Approval) -> str:
     """The same as one line of JSON, for programs that are no client: there, parameters are the JSON they stand for."""
     fields = approval_fields(approval)
     for name in ("params", "approved_params"):
-        if name in fields:
+        if fields.get(name) is not None:
             fields[name] = json.loads(fields[name])
     return json.dumps(fields, ensure_ascii=False)

@@ -43,9 +43,12 @@ class CallbackRequest:
     callback: str
     """`cb_…`, made by the agent, unique in its sandbox."""
     method: str
-    params: JsonValue
     text: str
     """The parameters as canonical JSON."""
+    sha256: str
+    """Of the text in UTF-8."""
+    size: int
+    """Bytes of the text in UTF-8."""
     timeout_s: float | None
     """How long the caller waits; None: for as long as it takes."""
     wait: bool
@@ -55,7 +58,13 @@ class CallbackRequest:
 
     def audit_detail(self) -> dict[str, Json]:
         """What `callback.requested` says of it."""
-        return {"callback": self.callback, "method": self.method, **digest_of(self.text), "wait": self.wait}
+        return {
+            "callback": self.callback,
+            "method": self.method,
+            "params_sha256": self.sha256,
+            "params_bytes": self.size,
+            "wait": self.wait,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +79,8 @@ class ServeRequest:
     """The client's name for it, told with each call."""
 
 
-def parse_callback(params: object) -> CallbackRequest:
-    """A `callback` from its parameters.
+def parse_callback(params: object) -> tuple[CallbackRequest, JsonValue]:
+    """A `callback` from its parameters, and what it is called with: apart, for that is many times as large as its text.
 
     Raises:
         BadRequest: names the field and says what would do.
@@ -90,15 +99,18 @@ def parse_callback(params: object) -> CallbackRequest:
     if not isinstance(data, bytes):
         raise BadRequest("params must be JSON text as bytes")
     value, text = parse_canonical(data, what="params")
-    return CallbackRequest(
+    encoded = text.encode()
+    request = CallbackRequest(
         callback=callback,
         method=method,
-        params=value,
         text=text,
+        sha256=hashlib.sha256(encoded).hexdigest(),
+        size=len(encoded),
         timeout_s=fields.seconds("timeout_s", most=MAX_TIMEOUT_S),
         wait=fields.flag("wait", default=True),
         caller=_parse_caller(fields.values.get("caller")),
     )
+    return request, value
 
 
 def parse_serve(params: object) -> ServeRequest:

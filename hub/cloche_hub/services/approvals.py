@@ -284,7 +284,8 @@ def _adding(approval: Approval, after: Change) -> Change:
             detail={
                 **_about(approval),
                 "rule": approval.rule,
-                **digest_of(approval.params),
+                "params_sha256": approval.params_sha256,
+                "params_bytes": approval.params_bytes,
                 "deadline_ms": round((approval.deadline_at - approval.created_at).total_seconds() * 1000),
                 "on_deadline": str(approval.on_deadline),
             },

@@ -10,7 +10,7 @@ Rules:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cloche_hub.domain.globs import matches
@@ -27,6 +27,10 @@ class HandlerCall:
     callback: str
     sandbox: str
     sandbox_name: str
+    owner: str
+    """Whose sandbox that is."""
+    labels: Mapping[str, str]
+    """The sandbox's."""
     method: str
     params: str
     """JSON text: what the guest asked, or what an operator made of it."""

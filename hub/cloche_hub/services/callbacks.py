@@ -10,12 +10,14 @@ Rules:
   decision before a handler is asked, the handler's answer before the guest has it.
 - A sandbox that asks too often is refused before anything is recorded of it: rows are for ever.
 - Every call that was recorded has an end that is, whoever goes away and however full the disk.
+- A call that waits costs its text once, and those of a sandbox and of the hub are bounded together.
 - The only bound of a handler's time is the caller's patience: who gives up takes the call back everywhere.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -49,6 +51,7 @@ from cloche_hub.errors import (
 )
 from cloche_hub.ports import Store, Transaction
 from cloche_hub.services.approvals import Approvals
+from cloche_hub.services.budget import Budget
 from cloche_hub.services.callback_handlers import CallbackHandlers, HandlerCall, Registration
 from cloche_hub.services.callback_rates import CallbackRates
 from cloche_hub.services.clock import Clock
@@ -60,6 +63,10 @@ from cloche_wire.aio import Channel
 
 KIND = "callback"
 """The one kind of channel that a guest may open, and what the hub opens to a handler."""
+SANDBOX_BYTES = 8 << 20
+"""Of parameters of one sandbox's calls that are under way, as they lie in memory."""
+HUB_BYTES = 64 << 20
+"""Of all sandboxes' together."""
 MAX_MESSAGE = 1000
 """Characters of a handler's error."""
 
@@ -108,6 +115,7 @@ class Callbacks:
         self.rates = rates
         self.clock, self._policy = clock, policy
         self._turns = FairTurns()
+        self._held = Budget("parameters of callbacks that are under way", own=SANDBOX_BYTES, every=HUB_BYTES)
 
     async def serve(self, sandbox: Sandbox, channel: Channel) -> None:
         """Serves a channel that a guest has opened, to its end. Cancelling fails the call.
@@ -118,6 +126,7 @@ class Callbacks:
 
         Raises:
             Unsupported: guests open callbacks and nothing else.
+            TooLarge: with its parameters, those of the calls under way would be too many bytes.
             CodedError: why there is no result.
         """
         if channel.kind != KIND:
@@ -125,10 +134,16 @@ class Callbacks:
         # The guest chooses what there is to parse and to match: 40 ms of it in the worst case.
         async with self._turns.turn(sandbox.id):
             channel.require_live()
-            request = parse_callback(channel.params)
-            call = Call(request.method, request.params, sandbox.owner, sandbox.labels)
-            decision = decide(self._policy(), call)
-        await _Run(self, sandbox, request, decision).run(channel)
+            request, decision = self._decide(sandbox, channel)
+        with self._held.taken(sandbox.id, sys.getsizeof(request.text)):
+            await _Run(self, sandbox, request, decision).run(channel)
+
+    def _decide(self, sandbox: Sandbox, channel: Channel) -> tuple[CallbackRequest, Decision]:
+        """What is asked, and what the policy says of it. Of the parameters only their text is kept from here on."""
+        request, params = parse_callback(channel.params)
+        channel.forget_request()
+        call = Call(request.method, params, sandbox.owner, sandbox.labels)
+        return request, decide(self._policy(), call)
 
 
 class _Run:
@@ -226,6 +241,8 @@ class _Run:
             callback=request.callback,
             method=request.method,
             params=request.text,
+            params_sha256=request.sha256,
+            params_bytes=request.size,
             caller=request.caller,
             rule=decision.rule,
             rule_reason=decision.reason or None,
@@ -249,6 +266,8 @@ class _Run:
             callback=self._request.callback,
             sandbox=self._sandbox.id,
             sandbox_name=self._sandbox.name,
+            owner=self._sandbox.owner,
+            labels=self._sandbox.labels,
             method=self._request.method,
             params=params,
             approval=None if self._approval is None else self._approval.id,

@@ -1,4 +1,4 @@
-"""Links and calls that leave time for each other: nobody's flood holds up everybody else.
+"""Links, calls and reads that leave time for each other: nobody's flood holds up everybody else.
 
 The hub serves all links in one loop, and a message costs by its frames, not by its bytes: credit bounds a flood of
 data, but nothing bounds one of pings. So after a message that was dear its link rests for a multiple of what it cost.
@@ -53,6 +53,20 @@ class FairTransport:
         await self._transport.close()
 
 
+class Turns:
+    """Turns at work that waits for others: one at a time for each who asks for it."""
+
+    def __init__(self) -> None:
+        self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+
+    def turn(self, who: str) -> asyncio.Lock:
+        """A turn of somebody's: `async with` it."""
+        lock = self._locks.get(who)
+        if lock is None:
+            lock = self._locks[who] = asyncio.Lock()
+        return lock
+
+
 class FairTurns:
     """Turns at work that is done outside of a link's reader and may be dear: one at a time for each who asks for it.
 
@@ -62,15 +76,12 @@ class FairTurns:
 
     def __init__(self, *, cpu_s: Callable[[], float] = time.thread_time) -> None:
         self._cpu_s = cpu_s
-        self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+        self._turns = Turns()
 
     @contextlib.asynccontextmanager
     async def turn(self, who: str) -> AsyncIterator[None]:
         """A turn of somebody's. What is done inside waits for nothing; if it was dear, leaving it rests."""
-        lock = self._locks.get(who)
-        if lock is None:
-            lock = self._locks[who] = asyncio.Lock()
-        async with lock:
+        async with self._turns.turn(who):
             began_s = self._cpu_s()
             try:
                 yield

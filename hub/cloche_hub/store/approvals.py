@@ -5,12 +5,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from cloche_hub.domain.approval import Approval, ApprovalState, OnDeadline
+from cloche_hub.domain.approval import SHORT_BYTES, Approval, ApprovalState, OnDeadline, cut
 from cloche_hub.domain.times import from_text, to_text
 from cloche_hub.errors import BadRequest, Conflict, NotFound
 from cloche_hub.store.rows import Executes, Fetches, map_to_text, text_to_map
 
-_LISTED = 8
+_MEANT = 8
+
+_COLUMNS = """
+    id, sandbox, sandbox_name, owner, labels, callback, method, params_sha256, params_bytes, caller, rule, rule_reason,
+    state, created_at, deadline_at, on_deadline, decided_at, decided_by, decided_by_name, reason
+"""
 
 
 async def fetch(
@@ -21,7 +26,7 @@ async def fetch(
     sandbox: str | None = None,
     owner: str | None = None,
 ) -> Sequence[Approval]:
-    """The newest approvals, newest first.
+    """The newest approvals, newest first; with long parameters cut.
 
     Args:
         database: where to read.
@@ -30,21 +35,38 @@ async def fetch(
         sandbox: of this sandbox only; None: of all.
         owner: of this owner's sandboxes only; None: of everybody's.
     """
-    marks = ", ".join("?" * len(states))
-    rows = await database.fetch(
-        f"""
-        SELECT * FROM approvals
-        WHERE state IN ({marks}) AND (? IS NULL OR sandbox = ?) AND (? IS NULL OR owner = ?)
-        ORDER BY created_at DESC, id
-        LIMIT ?
-        """,  # noqa: S608 - only the number of marks varies
-        (*map(str, states), sandbox, sandbox, owner, owner, limit),
-    )
-    return [_approval(row) for row in rows]
+    sql, values = select_newest(states=states, limit=limit, sandbox=sandbox, owner=owner)
+    return [cut(_approval(row)) for row in await database.fetch(sql, values)]
+
+
+def select_newest(
+    *, states: Collection[ApprovalState], limit: int, sandbox: str | None, owner: str | None
+) -> tuple[str, Sequence[object]]:
+    """The statement of `fetch` and its values: what it costs depends on the limit, never on the size of the table."""
+    filters = {"sandbox": sandbox, "owner": owner}
+    wanted = {column: value for column, value in filters.items() if value is not None}
+    conditions = "".join(f" AND {column} = ?" for column in wanted)
+    newest = f"""
+        SELECT id, created_at FROM (
+            SELECT id, created_at FROM approvals
+            WHERE state = ?{conditions} ORDER BY created_at DESC, id DESC LIMIT ?
+        )
+    """  # noqa: S608 - column names of ours
+    of_each_state = " UNION ALL ".join([newest] * len(states))
+    values = [value for state in states for value in (str(state), *wanted.values(), limit)]
+    sql = f"""
+        SELECT {_COLUMNS},
+            CASE WHEN params_bytes <= ? THEN params END AS params,
+            CASE WHEN params_bytes <= ? THEN approved_params END AS approved_params
+        FROM approvals
+        WHERE id IN (SELECT id FROM ({of_each_state}) ORDER BY created_at DESC, id DESC LIMIT ?)
+        ORDER BY created_at DESC, id DESC
+    """  # noqa: S608 - only the number of states varies
+    return sql, (SHORT_BYTES, SHORT_BYTES, *values, limit)
 
 
 async def find(database: Fetches, reference: str, *, owner: str | None = None) -> Approval:
-    """The approval a reference means: an id, or the beginning of one.
+    """The approval a reference means, whole: an id, or the beginning of one.
 
     Args:
         database: where to read.
@@ -55,21 +77,26 @@ async def find(database: Fetches, reference: str, *, owner: str | None = None) -
         BadRequest: several are meant.
         NotFound: none is.
     """
-    rows = await database.fetch(
-        """
-        SELECT * FROM approvals
-        WHERE id >= :reference AND id < :reference || char(1114111) AND (:owner IS NULL OR owner = :owner)
-        ORDER BY id = :reference DESC, id
-        LIMIT :limit
-        """,
-        {"reference": reference, "owner": owner, "limit": _LISTED},
-    )
+    sql, values = select_meant(reference, owner=owner)
+    # The first of those that begin so is the one that is called so, if there is one.
+    meant = [row["id"] for row in await database.fetch(sql, values)]
+    if len(meant) > 1 and meant[0] != reference:
+        raise BadRequest(f"{reference!r} could be any of: {', '.join(meant)}; give more of it")
+    rows = await database.fetch("SELECT * FROM approvals WHERE id = ?", meant[:1]) if meant else ()
     if not reference or not rows:
-        raise NotFound(f"no approval {reference!r}; `cloche approvals ls --all` lists them")
-    if len(rows) > 1 and rows[0]["id"] != reference:
-        listed = ", ".join(row["id"] for row in rows)
-        raise BadRequest(f"{reference!r} could be any of: {listed}; give more of it")
+        raise _unknown(reference)
     return _approval(rows[0])
+
+
+def select_meant(reference: str, *, owner: str | None) -> tuple[str, Sequence[object]]:
+    """The statement for the first ids that begin so, and its values: it looks at no others."""
+    owned, values = ("", ()) if owner is None else ("owner = ? AND", (owner,))
+    sql = f"""
+        SELECT id FROM approvals
+        WHERE {owned} id >= ? AND id < ? || char(1114111)
+        ORDER BY id LIMIT ?
+    """  # noqa: S608 - a column name of ours
+    return sql, (*values, reference, reference, _MEANT)
 
 
 async def count_pending(database: Fetches) -> int:
@@ -88,12 +115,13 @@ def insert(tx: Executes, approval: Approval) -> None:
         tx.execute(
             """
             INSERT INTO approvals (
-                id, sandbox, sandbox_name, owner, labels, callback, method, params, caller, rule, rule_reason, state,
-                created_at, deadline_at, on_deadline, decided_at, decided_by, decided_by_name, reason, approved_params
+                id, sandbox, sandbox_name, owner, labels, callback, method, params, params_sha256,
+                params_bytes, caller, rule, rule_reason, state, created_at, deadline_at, on_deadline, decided_at,
+                decided_by, decided_by_name, reason, approved_params
             ) VALUES (
-                :id, :sandbox, :sandbox_name, :owner, :labels, :callback, :method, :params, :caller, :rule,
-                :rule_reason, :state, :created_at, :deadline_at, :on_deadline, :decided_at, :decided_by,
-                :decided_by_name, :reason, :approved_params
+                :id, :sandbox, :sandbox_name, :owner, :labels, :callback, :method, :params, :params_sha256,
+                :params_bytes, :caller, :rule, :rule_reason, :state, :created_at, :deadline_at, :on_deadline,
+                :decided_at, :decided_by, :decided_by_name, :reason, :approved_params
             )
             """,
             _values(approval),
@@ -121,7 +149,7 @@ def update(tx: Executes, approval: Approval) -> None:
         """
         UPDATE approvals SET
             state = :state, decided_at = :decided_at, decided_by = :decided_by, decided_by_name = :decided_by_name,
-            reason = :reason, approved_params = :approved_params
+            reason = :reason, params = :params, approved_params = :approved_params
         WHERE id = :id
         """,
         _values(approval),
@@ -156,6 +184,8 @@ def _values(approval: Approval) -> dict[str, object]:
         "callback": approval.callback,
         "method": approval.method,
         "params": approval.params,
+        "params_sha256": approval.params_sha256,
+        "params_bytes": approval.params_bytes,
         "caller": map_to_text(approval.caller),
         "rule": approval.rule,
         "rule_reason": approval.rule_reason,
@@ -181,6 +211,8 @@ def _approval(row: sqlite3.Row) -> Approval:
         callback=row["callback"],
         method=row["method"],
         params=row["params"],
+        params_sha256=row["params_sha256"],
+        params_bytes=row["params_bytes"],
         caller=text_to_map(row["caller"]),
         rule=row["rule"],
         rule_reason=row["rule_reason"],

@@ -1,7 +1,8 @@
-"""The hub's SQLite database: one writer with group commit, one reader, opened and closed in good order.
+"""The hub's SQLite database: one writer with group commit, two readers, opened and closed in good order.
 
 Everything acknowledged survives `kill -9` and a power cut: WAL with `synchronous=FULL`, which syncs each commit.
 Rule: aiosqlite is used here only, and through its public face.
+Rule: what lets clients in has a reader of its own (`door`), so that nobody's long query keeps others out.
 """
 
 from __future__ import annotations
@@ -40,14 +41,49 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+class Reader:
+    """Reads what is committed, one query after another.
+
+    Args:
+        connection: to read with.
+    """
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._connection = connection
+        self._turn = asyncio.Lock()
+
+    async def fetch(self, sql: str, values: Values = ()) -> Sequence[sqlite3.Row]:
+        """The rows of one query, all at once: bound it. Sees everything acknowledged so far.
+
+        Cancelling it before its turn has it never run.
+
+        Raises:
+            StoreFailed: the database failed.
+        """
+        # aiosqlite runs whatever it was handed, also for those who are gone: so they wait here.
+        async with self._turn:
+            try:
+                return list(await self._connection.execute_fetchall(sql, values))
+            except ValueError:
+                raise StoreFailed("the database is closed") from None
+            except sqlite3.Error as error:
+                raise told(error) from None
+
+
 class Database:
     """An open database; make one with `open_database`."""
 
     def __init__(
-        self, writer: aiosqlite.Connection, reader: aiosqlite.Connection, queue: deque[Pending[Any]]
+        self,
+        writer: aiosqlite.Connection,
+        reader: aiosqlite.Connection,
+        door: aiosqlite.Connection,
+        queue: deque[Pending[Any]],
     ) -> None:
         self._writer = writer
-        self._reader = reader
+        self._reader = Reader(reader)
+        self.door = Reader(door)
+        """For the queries that let clients in."""
         self._queue = queue
 
     async def write(self, change: Callable[[Transaction], T]) -> T:
@@ -72,17 +108,8 @@ class Database:
         return pending.outcome()
 
     async def fetch(self, sql: str, values: Values = ()) -> Sequence[sqlite3.Row]:
-        """The rows of one query, all at once: bound it. Sees everything acknowledged so far.
-
-        Raises:
-            StoreFailed: the database failed.
-        """
-        try:
-            return list(await self._reader.execute_fetchall(sql, values))
-        except ValueError:
-            raise StoreFailed("the database is closed") from None
-        except sqlite3.Error as error:
-            raise told(error) from None
+        """The rows of one query; see `Reader.fetch`."""
+        return await self._reader.fetch(sql, values)
 
 
 @asynccontextmanager
@@ -107,12 +134,13 @@ async def open_database(
 
     connect_writer = partial(_connect_writer, path, queue, clock=clock, announce=hand_over)
     try:
-        # At the end the reader closes first: closing the last connection empties the log into the database.
+        # At the end the readers close first: closing the last connection empties the log into the database.
         async with (
             _on_a_thread(connect_writer) as writer,
             _on_a_thread(partial(_connect_reader, path)) as reader,
+            _on_a_thread(partial(_connect_reader, path)) as door,
         ):
-            yield Database(writer, reader, queue)
+            yield Database(writer, reader, door, queue)
     except sqlite3.Error as error:
         raise told(error) from error
 

@@ -213,7 +213,7 @@ def watch(
 
 
 def _row(approval: ApprovalInfo) -> tuple[str, ...]:
-    params = brief_json(approval.params, most=_MOST)
+    params = _brief(approval)
     asked, decision = age(approval.created_at), _decision(approval)
     return approval.id, approval.state, approval.sandbox_name, approval.method, params, asked, decision
 
@@ -236,7 +236,7 @@ def _why(approval: ApprovalInfo) -> str:
 
 def _waiting(approval: ApprovalInfo) -> str:
     about = f"{approval.id}  {approval.method} of {approval.sandbox_name} ({approval.owner})"
-    params = brief_json(approval.params, most=_MOST)
+    params = _brief(approval)
     return "\n".join(
         [
             clean_line(f"{about}, rule {approval.rule!r}{_why(approval)}, {_decision(approval)}"),
@@ -244,6 +244,14 @@ def _waiting(approval: ApprovalInfo) -> str:
             *(f"  {command}" for command in _commands(approval)),
         ]
     )
+
+
+def _brief(approval: ApprovalInfo) -> str:
+    return brief_json(approval.params, most=_MOST) if approval.has_params else _size(approval)
+
+
+def _size(approval: ApprovalInfo) -> str:
+    return f"({approval.params_bytes} bytes of JSON)"
 
 
 def _commands(approval: ApprovalInfo) -> tuple[str, ...]:
@@ -268,7 +276,7 @@ def _told(approval: ApprovalInfo) -> str:
     else:
         pairs.append(("decided", _decision(approval)))
     pairs.append(("reason", approval.reason or "-"))
-    parts = [properties(pairs), shown_json(approval.params)]
+    parts = [properties(pairs), shown_json(approval.params) if approval.has_params else _size(approval)]
     if approval.diff:
         parts.append("\n".join(map(clean_line, approval.diff)))
     if approval.is_pending:

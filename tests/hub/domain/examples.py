@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -45,4 +46,6 @@ def approval(**changes: Any) -> Approval:
         "deadline_at": MOMENT + timedelta(minutes=5),
         "on_deadline": OnDeadline.DENY,
     }
-    return Approval(**{**fields, **changes})
+    text = (changes.get("params") or fields["params"]).encode()
+    digest = {"params_sha256": hashlib.sha256(text).hexdigest(), "params_bytes": len(text)}
+    return Approval(**{**fields, **digest, **changes})

@@ -14,11 +14,13 @@ from cloche_hub.domain.approval import (
     MAX_DIFF,
     MAX_DIFF_LINE,
     MAX_REASON,
+    SHORT_BYTES,
     TRANSITIONS,
     Approval,
     ApprovalState,
     Decision,
     OnDeadline,
+    cut,
     decision_of,
     diff,
     move,
@@ -89,6 +91,38 @@ def test_who_decided_is_kept_with_the_name_of_that_time_beside_the_policy_s_word
     with pytest.raises(Conflict, match=r"denied already by ops \(tok_1\) at .*: no") as raised:
         move(denied, Decision.APPROVE, at=LATER, by="tok_2")
     assert raised.value.details["decided_by_name"] == "ops"
+
+
+@pytest.mark.parametrize(
+    ("what", "on_deadline", "is_kept"),
+    [
+        (Decision.APPROVE, OnDeadline.DENY, True),
+        (Decision.EXPIRE, OnDeadline.ALLOW, True),
+        (Decision.EXPIRE, OnDeadline.DENY, False),
+        (Decision.DENY, OnDeadline.DENY, False),
+        (Decision.ABANDON, OnDeadline.ALLOW, False),
+    ],
+)
+def test_what_came_to_nothing_keeps_no_long_parameters_but_their_digest(
+    what: Decision, on_deadline: OnDeadline, *, is_kept: bool
+) -> None:
+    for size in (SHORT_BYTES, SHORT_BYTES + 1):
+        asked = approval(params='"' + "x" * (size - 2) + '"', on_deadline=on_deadline)
+        decided = move(asked, what, at=LATER, by="hub", reason="why")
+        assert decided.params == (asked.params if is_kept or size == SHORT_BYTES else None)
+        assert (decided.params_sha256, decided.params_bytes) == (asked.params_sha256, size)
+        if decided.params is None:
+            with pytest.raises(ValueError, match="are cut"):
+                _ = decided.final_params
+
+
+def test_what_is_cut_has_neither_parameters_nor_a_diff() -> None:
+    edited = move(approval(), Decision.EDIT, at=LATER, by="tok_1", params=EDITED)
+    assert cut(edited) is edited
+    assert diff(replace(edited, params=None)) == []
+    long = '"' + "é" * (SHORT_BYTES // 2) + '"'
+    for one in (replace(edited, approved_params=long), replace(edited, params_bytes=SHORT_BYTES + 1)):
+        assert cut(one) == replace(one, params=None, approved_params=None)
 
 
 def test_what_nobody_edited_has_no_diff() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import timedelta
 
-from cloche_hub.domain.approval import Decision, move
+from cloche_hub.domain.approval import Decision, cut, move
 from cloche_hub.domain.approval_fields import approval_fields, approval_json
 from tests.hub.domain.examples import MOMENT, approval
 
@@ -20,6 +21,8 @@ def test_a_pending_approval_has_everything_but_a_decision() -> None:
         "callback": "cb_1",
         "method": "pay.transfer",
         "params": '{"amount":5,"to":"ann"}',
+        "params_sha256": hashlib.sha256(b'{"amount":5,"to":"ann"}').hexdigest(),
+        "params_bytes": 23,
         "caller": {"pid": 7, "program": "python3", "uid": 1000},
         "rule": "payments",
         "rule_reason": "money leaves by hand",
@@ -55,3 +58,4 @@ def test_as_json_it_is_one_line_with_the_parameters_as_values() -> None:
     assert (told["params"], told["approved_params"]) == ({"note": "two\nlines, é"}, [1.0, 2])
     assert told["id"] == asked.id
     assert "approved_params" not in json.loads(approval_json(asked))
+    assert json.loads(approval_json(cut(asked, longer_than=0)))["params"] is None

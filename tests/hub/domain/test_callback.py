@@ -27,11 +27,15 @@ def said(**changes: Any) -> dict[str, Any]:
 
 def test_a_call_is_parsed_and_its_parameters_are_canonical() -> None:
     caller = {"pid": 7, "uid": 1000, "program": "python3"}
-    assert parse_callback(said(timeout_s=30, wait=False, caller=caller)) == CallbackRequest(
+    text = '{"amount":3,"to":"ann"}'
+    request, value = parse_callback(said(timeout_s=30, wait=False, caller=caller))
+    assert value == {"to": "ann", "amount": 3}
+    assert request == CallbackRequest(
         callback="cb_1f",
         method="pay.send",
-        params={"to": "ann", "amount": 3},
-        text='{"amount":3,"to":"ann"}',
+        text=text,
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+        size=len(text),
         timeout_s=30.0,
         wait=False,
         caller=caller,
@@ -39,12 +43,12 @@ def test_a_call_is_parsed_and_its_parameters_are_canonical() -> None:
 
 
 def test_what_is_not_said_has_a_default() -> None:
-    request = parse_callback(said())
+    request, _ = parse_callback(said())
     assert (request.timeout_s, request.wait, request.caller) == (None, True, {})
 
 
 def test_the_audit_gets_digests_and_no_values() -> None:
-    assert parse_callback(said()).audit_detail() == {
+    assert parse_callback(said())[0].audit_detail() == {
         "callback": "cb_1f",
         "method": "pay.send",
         "params_sha256": hashlib.sha256(b'{"amount":3,"to":"ann"}').hexdigest(),
@@ -71,7 +75,7 @@ def test_a_method_has_one_form(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["a", "_x", "0", "pay.send", "a:b/c-d.e_F", "a" * 100])
 def test_a_method_that_will_do(method: str) -> None:
-    assert parse_callback(said(method=method)).method == method
+    assert parse_callback(said(method=method))[0].method == method
 
 
 @pytest.mark.parametrize("params", [None, "{}", {"a": 1}, b"", b"{", b"NaN", b'{"a":1,"a":2}', b"\xff"])
@@ -82,7 +86,7 @@ def test_parameters_are_one_good_json_text(params: object) -> None:
 
 def test_parameters_that_are_too_large_are_refused_as_that() -> None:
     largest = b'"' + b"x" * (MAX_CALLBACK_BYTES - 2) + b'"'
-    assert len(parse_callback(said(params=largest)).text) == MAX_CALLBACK_BYTES
+    assert len(parse_callback(said(params=largest))[0].text) == MAX_CALLBACK_BYTES
     with pytest.raises(TooLarge, match=str(MAX_CALLBACK_BYTES)):
         parse_callback(said(params=largest + b" "))
 
@@ -105,7 +109,7 @@ def test_what_is_said_of_the_caller_is_of_one_shape(caller: object) -> None:
 
 
 def test_a_programs_name_cannot_move_an_operators_cursor() -> None:
-    caller = parse_callback(said(caller={"program": "a\x1b[2J\u202eb"})).caller
+    caller = parse_callback(said(caller={"program": "a\x1b[2J\u202eb"}))[0].caller
     assert caller["program"] == "a?[2J?b"
 
 

@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Path:
 async def test_an_allowed_call_is_answered_by_who_registered(home: Path) -> None:
     write_policy(home, ALLOW)
     async with running_hub(home) as hub, answering(hub, "pay.*", registration="r1") as shop:
-        made = await shop.client.create(name="a")
+        made = await shop.client.create(name="a", labels={"team": "ml"})
         called = hub.machine.agent.callback("pay.send", {"to": "ann", "amount": 3})
         assert await result_of(called) == {"to": "ann", "amount": 3}
         assert shop.calls == [
@@ -42,6 +42,8 @@ async def test_an_allowed_call_is_answered_by_who_registered(home: Path) -> None
                 "callback": "cb_1",
                 "sandbox": made["id"],
                 "sandbox_name": "a",
+                "owner": made["owner"],
+                "labels": {"team": "ml"},
                 "method": "pay.send",
                 "params": b'{"amount":3,"to":"ann"}',
                 "approval": None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from cloche_hub.errors import (
     Unsupported,
     WrongState,
 )
+from cloche_hub.services import callbacks
 from cloche_wire.aio import Channel
 from tests.support.callbacks import ALLOW, ASK, answering, never, pending, result_of, write_policy
 from tests.support.hub import running_hub, until, within
@@ -186,3 +188,33 @@ async def test_a_sandbox_that_is_on_its_way_out_asks_nothing_more(home: Path) ->
         asked.set()
         await within(removing.result())
         assert shop.calls == []
+
+
+async def test_calls_that_wait_hold_so_many_bytes_of_a_sandbox_and_the_next_is_refused(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callbacks, "SANDBOX_BYTES", 150_000)
+    write_policy(home, ASK)
+    async with running_hub(home) as hub, answering(hub, "*") as shop:
+        await shop.client.create(name="a")
+        first = hub.machine.agent.callback("pay", "x" * 100_000)
+        (waiting,) = await pending(shop.client)
+        with pytest.raises(TooLarge, match="parameters of callbacks that are under way: one sandbox has"):
+            await within(hub.machine.agent.callback("pay", "x" * 100_000).result())
+        assert (waiting["params"], waiting["params_bytes"]) == (None, 100_002)
+        await shop.client.call("approval.approve", approval=waiting["id"])
+        assert await result_of(first) == "x" * 100_000
+        hub.machine.agent.callback("pay", "x" * 100_000)
+        await pending(shop.client)
+
+
+async def test_a_call_that_waits_costs_its_text_and_nothing_else_of_its_parameters(home: Path) -> None:
+    """Parsed, these are thirty times as large."""
+    write_policy(home, ASK)
+    async with running_hub(home) as hub, answering(hub, "*") as shop:
+        await shop.client.create(name="a")
+        hub.machine.agent.callback("pay", [[]] * 30_000)
+        await pending(shop.client)
+        gc.collect()
+        left = [one for one in gc.get_objects() if isinstance(one, list) and len(one) == 30_000]
+        assert not left

@@ -7,13 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from cloche_hub.services.fair import DEAR_S, REST, FairTransport, FairTurns
+from cloche_hub.services.fair import DEAR_S, REST, FairTransport, FairTurns, Turns
 from cloche_wire.aio import MemoryTransport
 from cloche_wire.errors import LinkLost
 from cloche_wire.frames import Ping, encode
 from cloche_wire.limits import Limits
 from tests.support.hub import open_socket, running_hub, within
 from tests.support.strangers import hello
+
+
+async def test_one_has_one_turn_at_a_time_and_others_have_their_own() -> None:
+    turns = Turns()
+    async with turns.turn("ann"), turns.turn("bob"):
+        assert turns.turn("ann").locked()
+    assert not turns.turn("ann").locked()
+
 
 FLOOD = encode(Ping(0, 1), Limits()) * 4000
 """As many frames as a message may have."""
@@ -159,4 +167,4 @@ async def test_cheap_work_needs_no_rest_and_work_that_fails_does(monkeypatch: py
     with pytest.raises(KeyError):
         await fail()
     assert work.log == ["a", 1.0 * REST, "rested"]
-    assert not work.turns._locks
+    assert not work.turns._turns._locks

@@ -20,7 +20,7 @@ from cloche_hub.domain.audit import GENESIS, Head
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.errors import Conflict, StoreFailed
 from cloche_hub.store import database as database_module
-from cloche_hub.store.database import Database, open_database, utc_now
+from cloche_hub.store.database import Database, Reader, open_database, utc_now
 from cloche_hub.store.offline import verify_file
 from cloche_hub.store.store import open_store
 from cloche_hub.store.transaction import Transaction
@@ -43,6 +43,34 @@ async def test_a_write_returns_what_the_change_returned_and_reads_see_it(tmp_pat
         assert [row["seq"] for row in await database.fetch("SELECT seq FROM audit WHERE seq > ?", (0,))] == [
             1
         ]
+
+
+SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300000) SELECT count(*) FROM n"
+
+
+async def test_who_comes_in_waits_for_nobodys_query(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "hub.db", announce=ignore) as database, asyncio.TaskGroup() as tasks:
+        order: list[str] = []
+
+        async def read(name: str, reader: Database | Reader, sql: str) -> None:
+            await reader.fetch(sql)
+            order.append(name)
+
+        tasks.create_task(read("slow", database, SLOW))
+        tasks.create_task(read("behind it", database, "SELECT 1"))
+        tasks.create_task(read("at the door", database.door, "SELECT * FROM tokens"))
+    assert order == ["at the door", "slow", "behind it"]
+
+
+async def test_a_query_of_one_who_is_gone_never_runs(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "hub.db", announce=ignore) as database:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(database.fetch("SELECT 1"))
+            gone = tasks.create_task(database.fetch("this would fail"))
+            await asyncio.sleep(0)
+            gone.cancel()
+        assert gone.cancelled()
+        assert len(await database.fetch("SELECT 1")) == 1
 
 
 async def test_a_write_raises_what_the_change_raised(tmp_path: Path) -> None:
@@ -163,7 +191,7 @@ async def test_a_write_that_meets_a_closing_database_is_refused() -> None:
 
     closing: Any = Closing()
     with pytest.raises(StoreFailed, match="closed database"):
-        await Database(closing, closing, deque()).write(append)
+        await Database(closing, closing, closing, deque()).write(append)
 
 
 async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:

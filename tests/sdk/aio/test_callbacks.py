@@ -55,7 +55,7 @@ async def test_the_function_stays_a_function(client: Hub) -> None:
         """Twice as much."""
         return int(call.params) * 2
 
-    assert double(CallbackCall("cb_1", "double", 21, "sb_1", "box", None)) == 42
+    assert double(CallbackCall("cb_1", "double", 21, "sb_1", "box", "ann", {}, None)) == 42
     assert (double.__doc__, double.methods) == ("Twice as much.", ("double",))
     assert repr(double) == "<CallbackHandler double>"
 

@@ -5,26 +5,27 @@ Rule: an approval of a sandbox that a token may not see does not exist for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from cloche_hub.domain.approval import Approval, ApprovalState
+from cloche_hub.domain.approval import Approval, ApprovalState, cut
 from cloche_hub.domain.callback_json import parse_canonical
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.references import check_reference
 from cloche_hub.domain.tokens import Token, visible_owner
 from cloche_hub.errors import BadRequest
-from cloche_hub.server.handlers.context import Services, close_with_those_that_fit
+from cloche_hub.server.handlers.context import Services, close_with_those_that_fit, delivered
 from cloche_hub.server.messages import approval_message
+from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel
 
 MAX_LISTED = 200
-"""Approvals in one answer; each may hold its parameters twice."""
-LISTED_BYTES = 512 << 10
-"""Of parameters in one list: what is beyond is counted as omitted."""
+"""Approvals in one answer."""
+LISTED_BYTES = 256 << 10
+"""Of parameters in one list: beyond it, they are cut."""
 
 
 async def list_(services: Services, token: Token, channel: Channel) -> None:
-    """`approval.list`, newest first."""
+    """`approval.list`, newest first, with long parameters cut."""
     fields = Fields.of(channel.params, ("states", "sandbox", "limit"))
     states = _parse_states(fields)
     limit = fields.whole("limit", default=50, least=1, most=MAX_LISTED)
@@ -33,9 +34,11 @@ async def list_(services: Services, token: Token, channel: Channel) -> None:
     if sandbox is not None:
         found = await services.sandboxes.find_ever(check_reference(sandbox), owner=owner, caller=token.owner)
         sandbox = found.id
-    approvals = await services.store.approvals(states=states, limit=limit, sandbox=sandbox, owner=owner)
-    messages = [approval_message(approval) for approval in _of_bounded_size(approvals)]
-    close_with_those_that_fit(channel, "approvals", messages, omitted=len(approvals) - len(messages))
+    async with while_wanted(channel), services.lists.turn(token.id):
+        approvals = await services.store.approvals(states=states, limit=limit, sandbox=sandbox, owner=owner)
+        messages = [approval_message(approval) for approval in _of_bounded_size(approvals)]
+        close_with_those_that_fit(channel, "approvals", messages)
+        await delivered(channel)
 
 
 async def show(services: Services, token: Token, channel: Channel) -> None:
@@ -79,11 +82,9 @@ def _parse_states(fields: Fields) -> Sequence[ApprovalState]:
         raise BadRequest(f"states must be of: {', '.join(ApprovalState)}") from None
 
 
-def _of_bounded_size(approvals: Sequence[Approval]) -> Sequence[Approval]:
-    # A guest chooses the size of its parameters; a list that is full of them must not hold up everybody.
+def _of_bounded_size(approvals: Sequence[Approval]) -> Iterator[Approval]:
+    # A guest chooses the size of its parameters: with them, it must not push others' approvals out of a list.
     size = 0
-    for count, approval in enumerate(approvals):
-        size += len(approval.params) + len(approval.approved_params or "")
-        if size > LISTED_BYTES and count > 0:
-            return approvals[:count]
-    return approvals
+    for approval in approvals:
+        size += sum(len(text.encode()) for text in (approval.params, approval.approved_params) if text)
+        yield approval if size <= LISTED_BYTES else cut(approval, longer_than=0)

@@ -43,6 +43,8 @@ def _answer_on(channel: Channel, request: ServeRequest) -> Answer:
             "callback": call.callback,
             "sandbox": call.sandbox,
             "sandbox_name": call.sandbox_name,
+            "owner": call.owner,
+            "labels": dict(call.labels),
             "method": call.method,
             "params": call.params.encode(),
             "approval": call.approval,

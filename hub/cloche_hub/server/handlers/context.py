@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.references import check_reference
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token, visible_owner
-from cloche_hub.errors import CodedError, TooLarge
+from cloche_hub.errors import CodedError, TimedOut, TooLarge
 from cloche_hub.ports import AuditLog, Hypervisor, Images, OnProgress, Progress, Store
 from cloche_hub.server.messages import progress_message
 from cloche_hub.services.approvals import Approvals
@@ -21,6 +21,7 @@ from cloche_hub.services.callback_handlers import CallbackHandlers
 from cloche_hub.services.changes import Changes
 from cloche_hub.services.consoles import Consoles
 from cloche_hub.services.execs import Execs
+from cloche_hub.services.fair import Turns
 from cloche_hub.services.files import Files
 from cloche_hub.services.images import ImageService
 from cloche_hub.services.policy import Policies
@@ -29,6 +30,9 @@ from cloche_hub.services.tokens import Tokens
 from cloche_hub.services.usage import UsageSampler
 from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel
+
+DELIVERY_S = 30.0
+"""How long a long answer is kept for a client that does not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ class Services:
     """Free space on the cache's disk. Raises OSError."""
     stop: Callable[[], None]
     """Has the hub end in good order."""
+    lists: Turns = field(default_factory=Turns)
+    """Of each token, one long list is made and held at a time."""
 
 
 Handler = Callable[[Services, Token, Channel], Awaitable[None]]
@@ -107,6 +113,19 @@ def close_with_those_that_fit(
             fitting = fitting[: len(fitting) * 3 // 4]
         else:
             return
+
+
+async def delivered(channel: Channel) -> None:
+    """Waits until the client has a long answer; one that does not take it is not kept for it for ever.
+
+    Raises:
+        CodedError: the client is gone, or gave up.
+    """
+    try:
+        async with asyncio.timeout(DELIVERY_S):
+            await channel.wait_confirmed()
+    except TimeoutError:
+        channel.reset(TimedOut(f"the answer was not taken within {DELIVERY_S:g} s; ask again"))
 
 
 @contextlib.asynccontextmanager

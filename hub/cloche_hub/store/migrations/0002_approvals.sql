@@ -11,7 +11,8 @@ CREATE TABLE approvals (
     labels          TEXT NOT NULL,
     callback        TEXT NOT NULL,
     method          TEXT NOT NULL,
-    params          TEXT NOT NULL,
+    params_sha256   TEXT NOT NULL,
+    params_bytes    INTEGER NOT NULL,
     caller          TEXT NOT NULL,
     rule            TEXT NOT NULL,
     rule_reason     TEXT,
@@ -23,10 +24,16 @@ CREATE TABLE approvals (
     decided_by      TEXT,
     decided_by_name TEXT,
     reason          TEXT,
+    -- Last: whoever reads the others only never reads through these, which a guest makes as long as it can.
+    params          TEXT,
     approved_params TEXT
 ) STRICT, WITHOUT ROWID;
 
 -- A call that is sent again never makes a second approval.
 CREATE UNIQUE INDEX approvals_by_call ON approvals (sandbox, callback);
-CREATE INDEX approvals_by_age ON approvals (created_at);
-CREATE INDEX approvals_pending ON approvals (state) WHERE state = 'pending';
+-- For lists: each finds the newest of a state without looking at any other approval.
+CREATE INDEX approvals_by_state ON approvals (state, created_at, id);
+CREATE INDEX approvals_by_owner_and_state ON approvals (owner, state, created_at, id);
+CREATE INDEX approvals_by_sandbox_and_state ON approvals (sandbox, state, created_at, id);
+-- For ids that are given by their beginning.
+CREATE INDEX approvals_by_owner ON approvals (owner, id);

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.asyncio.client import ClientConnection
 
-from cloche_hub.domain.approval import ApprovalState
+from cloche_hub.domain.approval import SHORT_BYTES, ApprovalState
 from cloche_hub.domain.tokens import Scope
-from cloche_hub.errors import BadRequest, Conflict, Forbidden, NotFound, TooLarge
+from cloche_hub.errors import BadRequest, Cancelled, Conflict, Forbidden, NotFound, TooLarge
+from cloche_hub.server.handlers import context
 from cloche_hub.server.handlers.approvals import MAX_LISTED
+from cloche_wire.frames import Closed, Decoder, Open, Reset, encode
+from cloche_wire.limits import Limits
 from tests.hub.domain.examples import approval
 from tests.support.callbacks import ASK, answering, pending, result_of, write_policy
-from tests.support.hub import RunningHub, running_hub, within
+from tests.support.hub import RunningHub, open_socket, running_hub, within
+from tests.support.strangers import hello
 
 
 @pytest.fixture
@@ -189,7 +197,7 @@ async def test_a_request_that_will_not_do_is_refused(home: Path, kind: str, para
 
 
 async def filled(hub: RunningHub, count: int, size: int) -> None:
-    """Approvals of a sandbox, decided long ago."""
+    """Approvals of a sandbox, let through long ago."""
     (sandbox,) = await hub.store.sandboxes()
     for number in range(count):
         old = approval(
@@ -197,18 +205,71 @@ async def filled(hub: RunningHub, count: int, size: int) -> None:
             sandbox=sandbox.id,
             callback=f"cb_{number}",
             params=json.dumps("x" * size),
-            state=ApprovalState.EXPIRED,
+            state=ApprovalState.APPROVED,
         )
         await hub.store.write(lambda transaction, old=old: transaction.insert_approval(old))  # type: ignore[misc]
 
 
-async def test_a_list_with_no_room_for_all_has_the_newest_and_counts_the_others(home: Path) -> None:
+@pytest.mark.parametrize(("size", "whole"), [(SHORT_BYTES, 0), (SHORT_BYTES - 2, 64), (100, 80)])
+async def test_long_parameters_push_nobodys_approval_out_of_a_list(home: Path, size: int, whole: int) -> None:
     async with running_hub(home) as hub, hub.client() as client:
         await client.create(name="a")
-        await filled(hub, 20, 100_000)
-        found = await client.call("approval.list", states=["expired"])
-        assert len(found["approvals"]) == 5
-        assert found["omitted"] == 15
+        await filled(hub, 80, size)
+        found = await client.call("approval.list", states=["approved"], limit=MAX_LISTED)
+        assert (len(found["approvals"]), found["omitted"]) == (80, 0)
+        assert [one["params"] is not None for one in found["approvals"]] == [True] * whole + [False] * (
+            80 - whole
+        )
+        last = found["approvals"][-1]
+        assert last["params_bytes"] == size + 2
+        shown = await client.call("approval.show", approval=last["id"])
+        assert len(shown["params"]) == size + 2
+        assert shown["params_sha256"] == last["params_sha256"]
+
+
+@contextlib.asynccontextmanager
+async def deaf(hub: RunningHub, token: str) -> AsyncIterator[ClientConnection]:
+    """A client that has been answered a list, and does not say that it has it."""
+    socket = await open_socket(hub.address)
+    try:
+        await socket.send(encode(hello(token), Limits()))
+        await within(socket.recv())
+        await socket.send(encode(Open(1, "approval.list", {}, 0), Limits()))
+        await within(socket.recv())
+        yield socket
+    finally:
+        socket.transport.abort()
+
+
+async def test_for_each_token_one_list_is_made_and_held_at_a_time(home: Path) -> None:
+    async with running_hub(home) as hub, hub.client() as other, asyncio.TaskGroup() as tasks:
+        token = await hub.mint("ops", Scope.OPERATOR)
+        async with deaf(hub, token) as socket, hub.client(token) as client:
+            second = tasks.create_task(client.call("approval.list"))
+            assert (await other.call("approval.list"))["approvals"] == []
+            await client.call("hub.status")
+            assert not second.done()
+            await socket.send(encode(Closed(1), Limits()))
+            assert (await within(second))["approvals"] == []
+
+
+async def test_a_list_that_its_client_does_not_take_is_dropped(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "DELIVERY_S", 0.01)
+    async with running_hub(home) as hub, deaf(hub, hub.admin) as socket:
+        message = await within(socket.recv())
+        assert isinstance(message, bytes)
+        (frame,) = Decoder(Limits()).frames(message)
+        assert isinstance(frame, Reset)
+        assert (frame.channel, frame.code) == (1, "timed_out")
+
+
+async def test_what_a_client_asked_for_that_has_given_up_is_not_read(home: Path) -> None:
+    async with running_hub(home) as hub, hub.client() as client:
+        asked = client.open("approval.list")
+        asked.reset(Cancelled("enough"))
+        assert (await client.call("approval.list"))["approvals"] == []
 
 
 async def test_whoever_can_decide_is_told_at_the_start_how_many_wait(home: Path) -> None:
