@@ -1,6 +1,7 @@
 """JSON that a person reads or writes: shown without harm, read strictly. Pure but for `read_json`.
 
-Rule: what is shown is the value and nothing else: whatever does not print is written as JSON's own escapes.
+Rule: what is shown is the value and nothing else: whatever does not print, or only changes how its neighbours look, is
+written as JSON's own escapes. So two texts that differ look different, but for letters that look alike.
 Rule: what two readers could understand differently (a member that comes twice, NaN) is refused.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import unicodedata
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +19,10 @@ from cloche.errors import BadRequest
 MAX_TEXT = 1 << 20
 """Characters; more than any hub takes."""
 
+# Letters and symbols, as Unicode has it, of which nothing is seen: fillers of Hangul and the empty Braille pattern.
+_BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+# Marks that are drawn over the character before them, or that nobody sees, such as what selects a variant.
+_MARKS = frozenset({"Mn", "Me"})
 # What editors obey in a text that they open: lines such as `vim: set …` and `-*- mode: … -*-`.
 _ORDERS = re.compile(r"(?i)(?<!\w)(vim?[<=>]?\d*|ex|local variables)\s*(:)|-(\*)-")
 
@@ -25,13 +31,18 @@ def shown_json(value: Any) -> str:
     """A value as indented JSON that does nothing to a terminal, nor to an editor, but appear in it."""
     text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
     # SAFETY: a guest wrote it. Outside of JSON's texts there is nothing but ASCII, so only texts are escaped.
-    return _ORDERS.sub(_escape_order, "".join(map(_visible, text)))
+    return _ORDERS.sub(_escape_order, visible_json(text))
 
 
 def brief_json(value: Any, *, most: int) -> str:
     """A value as one line of at most so many characters, cut where it is longer."""
-    line = "".join(map(_visible, json.dumps(value, ensure_ascii=False, sort_keys=True)))
+    line = visible_json(json.dumps(value, ensure_ascii=False, sort_keys=True))
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def visible_json(text: str) -> str:
+    """The same JSON, in which all of its texts can be seen."""
+    return text if text.isascii() and text.isprintable() else "".join(map(_visible, text))
 
 
 def parse_json(text: str) -> Any:
@@ -65,9 +76,14 @@ def read_json(argument: str) -> Any:
 
 
 def _visible(character: str) -> str:
-    if character.isprintable() or character == "\n":
+    if character.isascii():
+        seen = character.isprintable() or character == "\n"
+    else:
+        marks = unicodedata.category(character) in _MARKS
+        seen = character.isprintable() and not marks and character not in _BLANK
+    if seen:
         return character
-    return json.dumps(character)[1:-1]
+    return f"\\u{ord(character):04x}" if character == "\x7f" else json.dumps(character)[1:-1]
 
 
 def _escape_order(found: re.Match[str]) -> str:

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 
 from cloche.cli.columns import GAP, cut, fit, padded, width_of
 from cloche.cli.failures import PipeClosed, unwritable
+from cloche.cli.json_text import visible_json
 from cloche.errors import BadRequest
 from cloche.messages import as_json, export_line
 
@@ -63,9 +64,12 @@ def show_json(value: Any, *, one_line: bool = False) -> None:
     Args:
         value: anything of `cloche.messages`, or what JSON has.
         one_line: one object of many, in the form the audit's exports have.
+
+    At a terminal it is the same value with everything escaped that would not be seen there.
     """
     text = export_line(value) if one_line else json.dumps(as_json(value), ensure_ascii=False, indent=2)
-    _write(sys.stdout, text + "\n")
+    # SAFETY: JSON's own escapes leave a terminal much to obey, and a reader much that he cannot see.
+    _write(sys.stdout, (visible_json(text) if sys.stdout.isatty() else text) + "\n")
 
 
 @contextlib.contextmanager

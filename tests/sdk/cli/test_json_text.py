@@ -31,6 +31,29 @@ def test_what_is_shown_is_the_value_and_harmless() -> None:
     assert "é😀" in text
 
 
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "\u034f",
+        "\ufe0f",
+        "\U000e0101",
+        "\u3164",
+        "\u115f",
+        "\uffa0",
+        "\u2800",
+        "\u0338",
+        "\u20dd",
+        "\x7f",
+        "\xad",
+    ],
+)
+def test_what_nobody_would_see_is_escaped(hidden: str) -> None:
+    value = {f"k{hidden}": f"al{hidden}ice"}
+    for text in (shown_json(value), brief_json(value, most=200)):
+        assert hidden not in text
+        assert json.loads(text) == value
+
+
 def test_what_is_shown_briefly_is_one_line_that_is_cut() -> None:
     assert brief_json({"b": 1, "a": "\x1b\n"}, most=40) == '{"a": "\\u001b\\n", "b": 1}'
     assert brief_json("x" * 100, most=10) == '"xxxxxxxx…'

@@ -165,3 +165,17 @@ def test_times_for_people_are_relative() -> None:
     assert output.age(NOW + timedelta(hours=2), NOW) == "in 2 h"
     assert output.age(None) == "-"
     assert output.age(datetime.now(UTC)) == "0 s ago"
+
+
+@pytest.mark.parametrize("one_line", [False, True])
+def test_json_is_escaped_at_a_terminal_and_as_it_is_elsewhere(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, one_line: bool
+) -> None:
+    value = {"a": "\x9b2J\x7f\u202e\u034f\u3164 \U0001f600 é\ud800"}
+    output.show_json({"a": "\x9b\u202e"}, one_line=one_line)
+    assert "\x9b\u202e" in capsys.readouterr().out
+    _be_on_terminal(monkeypatch)
+    output.show_json(value, one_line=one_line)
+    text = sys.stdout.getvalue()  # type: ignore[union-attr]
+    assert json.loads(text) == value
+    assert r"\u009b2J\u007f\u202e\u034f\u3164 😀 é\ud800" in text
