@@ -74,17 +74,15 @@ class EventFilter:
         topic = topic_of(value)
         states = self.states & _STATES.get(topic, frozenset())
         state = _state(value)
-        return (
-            topic in self.topics
-            and self._is_about(value)
-            and (state in states if states else state != State.REMOVED)
-        )
+        return self.concerns(value) and (state in states if states else state != State.REMOVED)
 
-    def _is_about(self, value: Sandbox | Approval | Usage) -> bool:
+    def concerns(self, value: Sandbox | Approval | Usage) -> bool:
+        """Whether a thing can pass at all, whatever its state."""
         thing = value.sandbox if isinstance(value, Usage) else value
         sandbox = thing.sandbox if isinstance(thing, Approval) else thing.id
         return (
-            self.sandbox in (None, sandbox)
+            topic_of(value) in self.topics
+            and self.sandbox in (None, sandbox)
             and self.owner in (None, thing.owner)
             and all(
                 key in thing.labels and matches(pattern, thing.labels[key])

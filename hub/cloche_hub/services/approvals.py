@@ -14,13 +14,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import structlog
 
-from cloche_hub.domain.approval import Approval, ApprovalState, Decision, decision_of, move
+from cloche_hub.domain.approval import Approval, ApprovalState, Decision, cut, decision_of, move
 from cloche_hub.domain.audit import Json
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.callback import digest_of
@@ -96,6 +96,15 @@ class Approvals:
     def waiting(self) -> int:
         """How many wait for a decision now."""
         return sum(wait.is_durable and not wait.decided.done() for wait in self._waits.values())
+
+    def pending(self) -> Sequence[str]:
+        """The ids of those that wait for a decision now, the newest first."""
+        return [approval_id for approval_id in reversed(self._waits) if self.get_pending(approval_id)]
+
+    def get_pending(self, approval_id: str) -> Approval | None:
+        """One that waits for a decision; None if it does not any more."""
+        wait = self._waits.get(approval_id)
+        return wait.approval if wait and wait.is_durable and not wait.decided.done() else None
 
     # For whoever waits.
 
@@ -270,7 +279,9 @@ class Approvals:
             _log.info("approvals_abandoned", approvals=given_up)
 
     def _publish(self, approval: Approval) -> None:
-        self.changes.publish(TOPIC, approval.id, approval)
+        # What waits is in memory anyway. What is decided would be kept for whoever follows and does not read.
+        told = approval if approval.is_pending else cut(approval)
+        self.changes.publish(TOPIC, approval.id, told)
 
 
 def _adding(approval: Approval, after: Change) -> Change:

@@ -9,19 +9,24 @@ Publishers are services, subscribers the requests that follow them. Nothing here
 Rule: publishing never waits and never fails, whoever listens however slowly.
 Rule: a subscriber that is behind gets the latest value of each (topic, key) once, in the order of their first change;
 one that is behind in more things than `most` is ended with TooLarge, and may begin anew from the current state.
+Rule: what does not concern a subscriber is never kept for it, and nobody has more than `MOST_OF_ONE` subscriptions.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from cloche_hub.errors import TooLarge
 
 MOST = 4096
 """Things of which a subscriber may have changes waiting."""
+
+
+MOST_OF_ONE = 32
+"""Subscriptions of one token at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +41,15 @@ class Change:
     """The thing as it is now; None: it is gone."""
 
 
+def _everything(_value: object) -> bool:
+    return True
+
+
 class News:
     """One subscriber's changes; from `Changes.subscribed`."""
 
-    def __init__(self, *, most: int) -> None:
+    def __init__(self, *, of: str, concerns: Callable[[object], bool], most: int) -> None:
+        self.of, self._concerns = of, concerns
         self._most = most
         self._waiting: dict[tuple[str, str], Change] = {}
         self._arrived = asyncio.Event()
@@ -61,7 +71,9 @@ class News:
         return self._waiting.pop(next(iter(self._waiting)))
 
     def take(self, change: Change) -> None:
-        """Keeps a change for `next`, in the place of an older one of the same thing."""
+        """Keeps a change for `next`, in the place of an older one of the same thing; or not, if it is no concern."""
+        if not self._concerns(change.value):
+            return
         place = (change.topic, change.key)
         if place not in self._waiting and len(self._waiting) >= self._most:
             self._is_behind = True
@@ -86,12 +98,26 @@ class Changes:
             news.take(change)
 
     @contextlib.contextmanager
-    def subscribed(self, *, most: int = MOST) -> Iterator[News]:
+    def subscribed(
+        self, *, of: str = "", concerns: Callable[[object], bool] = _everything, most: int = MOST
+    ) -> Iterator[News]:
         """Everything published from now on, until the context is left.
 
         Read the current state after entering: a change meanwhile is then told twice, but none is missed.
+
+        Args:
+            of: whose it is: a token's id.
+            concerns: whether a value is of any concern to it; one that is not now must never be.
+            most: things it may be behind in.
+
+        Raises:
+            TooLarge: it has as many as one may.
         """
-        news = News(most=most)
+        if sum(news.of == of for news in self._subscribers) >= MOST_OF_ONE:
+            raise TooLarge(
+                f"this token follows events {MOST_OF_ONE} times already; end some of these requests"
+            )
+        news = News(of=of, concerns=concerns, most=most)
         self._subscribers.add(news)
         try:
             yield news

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import pytest
 
 from cloche_hub.errors import TooLarge
-from cloche_hub.services.changes import Change, Changes
+from cloche_hub.services.changes import MOST_OF_ONE, Change, Changes
 from tests.support.hub import within
 
 
@@ -59,6 +60,27 @@ async def test_changes_of_things_it_waits_for_already_take_no_more_room() -> Non
         changes.publish("a", "one", 1)
         changes.publish("a", "one", 2)
         assert (await within(news.next())).value == 2
+
+
+async def test_what_does_not_concern_a_subscriber_is_not_kept_for_it() -> None:
+    changes = Changes()
+    with changes.subscribed(concerns=lambda value: value == "hers", most=1) as news:
+        for number in range(5):
+            changes.publish("a", str(number), "his")
+        changes.publish("a", "one", "hers")
+        assert await within(news.next()) == Change("a", "one", "hers")
+
+
+async def test_one_has_so_many_subscriptions_and_others_have_their_own() -> None:
+    changes = Changes()
+    with contextlib.ExitStack() as stack:
+        for _ in range(MOST_OF_ONE):
+            stack.enter_context(changes.subscribed(of="tok_a"))
+        with pytest.raises(TooLarge, match="follows events 32 times already"):
+            stack.enter_context(changes.subscribed(of="tok_a"))
+        stack.enter_context(changes.subscribed(of="tok_b"))
+    with changes.subscribed(of="tok_a"):
+        pass
 
 
 async def test_cancelling_loses_nothing() -> None:

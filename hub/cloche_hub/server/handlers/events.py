@@ -1,17 +1,17 @@
 """The request `events`: the current state, then what changes.
 
 Rule: a client that reads slowly gets the newest state of each thing, never a backlog: what it costs the hub is bounded
-by how many things there are.
+by how many things there are. Of approvals that wait it holds ids, until each is told.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from cloche_hub.domain.approval import Approval, ApprovalState
+from cloche_hub.domain.approval import Approval
 from cloche_hub.domain.events import EventFilter, Told, Topic, Usage, parse_event_filter, topic_of
 from cloche_hub.domain.references import check_reference
 from cloche_hub.domain.sandbox import Sandbox
@@ -21,20 +21,25 @@ from cloche_hub.server.messages import approval_message, sandbox_message, usage_
 from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel
 
-_MOST_APPROVALS = 1000
-
 
 async def events(services: Services, token: Token, channel: Channel) -> None:
     """`events`: never ends by itself."""
     wanted = await _wanted(services, token, channel)
     told = Told(wanted)
-    channel.accept()
+
+    def concerns(value: object) -> bool:
+        return isinstance(value, Sandbox | Approval | Usage) and wanted.concerns(value)
+
     # Subscribed first: what changes while the current state is told is told again, and nothing is missed.
-    with services.changes.subscribed() as news, contextlib.ExitStack() as stack:
+    with (
+        services.changes.subscribed(of=token.id, concerns=concerns) as news,
+        contextlib.ExitStack() as stack,
+    ):
+        channel.accept()
         if Topic.USAGE in wanted.topics:
             stack.enter_context(services.usage.wanted())
         async with while_wanted(channel):
-            async for value in _current(services, wanted):
+            for value in _current(services, wanted):
                 await _tell(channel, value, told.change(value, is_current=True))
             await channel.send_message({"topic": "current_end"})
             while True:
@@ -53,22 +58,18 @@ async def _wanted(services: Services, token: Token, channel: Channel) -> EventFi
     return asked.seen_by(owner)
 
 
-async def _current(services: Services, wanted: EventFilter) -> AsyncIterator[Sandbox | Approval | Usage]:
+def _current(services: Services, wanted: EventFilter) -> Iterator[Sandbox | Approval | Usage]:
     if Topic.SANDBOX in wanted.topics:
-        for sandbox in services.sandboxes.live(owner=wanted.owner):
-            yield sandbox
+        yield from services.sandboxes.live(owner=wanted.owner)
     if Topic.APPROVAL in wanted.topics:
         # Those that wait: what was decided before is a list, not a state.
-        for approval in await services.store.approvals(
-            states={ApprovalState.PENDING},
-            limit=_MOST_APPROVALS,
-            sandbox=wanted.sandbox,
-            owner=wanted.owner,
-        ):
-            yield approval
+        for approval_id in services.approvals.pending():
+            # It may have been decided while those before it were told: that is told as a change.
+            approval = services.approvals.get_pending(approval_id)
+            if approval is not None:
+                yield approval
     if Topic.USAGE in wanted.topics:
-        for usage in services.usage.latest:
-            yield usage
+        yield from services.usage.latest
 
 
 async def _tell(channel: Channel, value: Sandbox | Approval | Usage, change: str | None) -> None:

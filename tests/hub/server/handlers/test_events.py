@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ import pytest
 from cloche_hub.domain.sandbox import State
 from cloche_hub.domain.tokens import Scope
 from cloche_hub.errors import Cancelled, NotFound, TooLarge
-from cloche_hub.services.changes import MOST, Changes
+from cloche_hub.services.changes import MOST, MOST_OF_ONE, Changes
 from cloche_wire.aio import Channel
 from cloche_wire.limits import Limits
 from tests.hub.domain.examples import sandbox
+from tests.support.callbacks import ASK, answering, pending, write_policy
 from tests.support.hub import Client, running_hub, until, within
 
 TINY = Limits(window=2048, max_peer_window=2048)
@@ -180,3 +182,51 @@ async def test_a_subscription_that_is_given_up_leaves_nothing_behind(
             assert await heard(channel) == END
             assert len(changes._subscribers) == 1
         await until(lambda: not changes._subscribers)
+
+
+async def test_what_waits_is_told_newest_first_and_what_is_decided_without_long_parameters(
+    tmp_path: Path,
+) -> None:
+    write_policy(tmp_path / "home", ASK)
+    async with running_hub(tmp_path / "home") as hub, answering(hub, "*") as shop:
+        await shop.client.create(name="a")
+        for number in range(3):
+            hub.machine.agent.callback("pay", str(number) * 5000)
+            await pending(shop.client, number + 1)
+        async with events(shop.client, topics=["approval"]) as channel:
+            told = [await within(anext(channel.messages())) for _ in range(4)]
+            assert [json.loads(one["value"]["params"])[0] for one in told[:3]] == ["2", "1", "0"]
+            assert told[3] == {"topic": "current_end"}
+            await shop.client.call("approval.approve", approval=told[0]["value"]["id"])
+            decided = (await within(anext(channel.messages())))["value"]
+            assert (decided["state"], decided["params"], decided["params_bytes"]) == ("approved", None, 5002)
+
+
+async def test_what_is_decided_before_it_could_be_told_is_not_told_as_it_was(tmp_path: Path) -> None:
+    write_policy(tmp_path / "home", ASK)
+    async with running_hub(tmp_path / "home") as hub, answering(hub, "*") as shop:
+        await shop.client.create(name="a")
+        for number in range(3):
+            hub.machine.agent.callback("pay", "x" * 4000)
+            waiting = await pending(shop.client, number + 1)
+        async with hub.client(limits=TINY) as slow, events(slow, topics=["approval"]) as channel:
+            # The window holds a part of the first: the hub waits with the others.
+            await within(channel.wait_accepted())
+            await shop.client.call("approval.deny", approval=waiting[-1]["id"], reason="no")
+            states = [(one[1], one[3]) for one in [await heard(channel) for _ in range(3)]]
+            assert states == [("current", "pending"), ("current", "pending"), (None, None)]
+
+
+async def test_a_token_follows_events_so_many_times_and_others_do_not_care(tmp_path: Path) -> None:
+    async with (
+        running_hub(tmp_path / "home") as hub,
+        hub.client() as client,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        for _ in range(MOST_OF_ONE):
+            channel = await stack.enter_async_context(events(client))
+            await within(channel.wait_accepted())
+        with pytest.raises(TooLarge, match="follows events 32 times already"):
+            await within(client.open("events").result())
+        async with hub.client(await hub.mint("bob")) as bob, events(bob) as other:
+            assert await heard(other) == END
