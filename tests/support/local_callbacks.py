@@ -87,6 +87,8 @@ class LocalApprovals:
 
     def __init__(self) -> None:
         self.asked: list[Fields] = []
+        self.omitted = 0
+        """How many a list says it leaves out."""
         self._changed = asyncio.Condition()
         self.handlers: dict[str, Handler] = {
             "approval.list": self._list,
@@ -140,7 +142,7 @@ class LocalApprovals:
         if "nonsense" in states:
             raise BadRequest("states must be of: pending, …")
         found = [one for one in self.asked if one["state"] in states][: channel.params["limit"]]
-        channel.close({"approvals": found, "omitted": 0})
+        channel.close({"approvals": found, "omitted": self.omitted})
 
     async def _show(self, channel: Channel) -> None:
         channel.close(self._find(channel.params["approval"]))

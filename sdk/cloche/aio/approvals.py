@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from cloche.link import Link
 
 
+class ApprovalList(list[ApprovalInfo]):
+    """Approvals, and how many of those asked for are not among them."""
+
+    omitted: int = 0
+    """That the hub's answer had no room for; ask for fewer, or for those of one sandbox."""
+
+
 class Approvals:
     """The hub's approvals; `Hub.approvals` has them.
 
@@ -32,13 +39,13 @@ class Approvals:
 
     async def list(
         self, *, states: Sequence[str] = ("pending",), sandbox: str | None = None, limit: int = 50
-    ) -> Sequence[ApprovalInfo]:
+    ) -> ApprovalList:
         """Approvals, the newest first.
 
         Args:
             states: of pending, approved, edited, denied, expired and abandoned.
             sandbox: only those of this one: an id, a name, or the beginning of one.
-            limit: how many, 200 at most; fewer where their parameters are very large.
+            limit: how many, 200 at most; fewer where they have no room in an answer (`omitted` counts them).
 
         Raises:
             NotFound, BadRequest: there is no such sandbox, or no such state.
@@ -47,7 +54,9 @@ class Approvals:
         if sandbox is not None:
             asked["sandbox"] = sandbox
         answer = Answer("list", await self._link.call("approval.list", asked))
-        return answer.each("approvals", ApprovalInfo.parse)
+        found = ApprovalList(answer.each("approvals", ApprovalInfo.parse))
+        found.omitted = answer.whole("omitted")
+        return found
 
     async def get(self, approval: str) -> ApprovalInfo:
         """The approval of an id, or of the beginning of one.

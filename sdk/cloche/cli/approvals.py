@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from cloche.cli import options
 from cloche.cli.complete import complete_approvals, complete_sandboxes
 from cloche.cli.json_text import brief_json, parse_json, read_json, shown_json
-from cloche.cli.output import age, clean_line, properties, show, show_json, show_table
+from cloche.cli.output import age, clean_line, properties, say, show, show_json, show_table
 from cloche.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 STATES = ("pending", "approved", "edited", "denied", "expired", "abandoned")
 _HEADINGS = ("ID", "STATE", "SANDBOX", "METHOD", "PARAMS", "ASKED", "DECISION")
-_FREE = ("PARAMS", "SANDBOX", "METHOD", "DECISION")
+_FREE = ("PARAMS", "OWNER", "SANDBOX", "METHOD", "DECISION")
 _MOST = 200
 """Characters of the parameters."""
 
@@ -88,8 +89,10 @@ def ls(
         if json:
             show_json(found)
         else:
-            rows = [_row(one) for one in found]
-            show_table(_HEADINGS, rows, free=_FREE, if_empty="nothing waits for a decision")
+            headings, rows = _table(found)
+            show_table(headings, rows, free=_FREE, if_empty="nothing waits for a decision")
+        if found.omitted:
+            say(f"… {found.omitted} more; narrow with --sandbox")
 
     return with_hub(work, tells_waiting=False)
 
@@ -210,6 +213,16 @@ def watch(
 
 
 # How an approval looks.
+
+
+def _table(approvals: Sequence[ApprovalInfo]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Headings and rows; whose sandboxes they are is told only where that says something."""
+    rows = [_row(one) for one in approvals]
+    if len({one.owner for one in approvals}) < 2:
+        return _HEADINGS, rows
+    place = _HEADINGS.index("SANDBOX")
+    owned = [(*row[:place], one.owner, *row[place:]) for row, one in zip(rows, approvals, strict=True)]
+    return (*_HEADINGS[:place], "OWNER", *_HEADINGS[place:]), owned
 
 
 def _row(approval: ApprovalInfo) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ async def test_those_that_wait_are_listed_the_newest_first(hub: LocalHub, client
     hub.approvals.ask("c")
     assert [approval.method for approval in await client.approvals.list()] == ["c", "a"]
     assert [approval.method for approval in await client.approvals.list(limit=1)] == ["c"]
+    hub.approvals.omitted = 3
+    assert (await client.approvals.list()).omitted == 3
     denied = await client.approvals.list(states=["denied"], sandbox="box")
     assert [approval.method for approval in denied] == ["b"]
     assert hub.asked[-1] == ("approval.list", {"states": ["denied"], "limit": 50, "sandbox": "box"})

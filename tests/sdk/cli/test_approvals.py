@@ -36,6 +36,19 @@ async def test_ls_has_what_waits(cloche: Cloche, hub: LocalHub) -> None:
     assert hub.asked == [("approval.list", {"states": ["pending"], "limit": 50})]
 
 
+async def test_ls_says_whose_they_are_where_there_are_several_and_what_is_left_out(
+    cloche: Cloche, hub: LocalHub
+) -> None:
+    hub.approvals.ask("pay.send", owner="bob")
+    hub.approvals.ask("pay.send")
+    hub.approvals.omitted = 12
+    ran = await cloche("approvals", "ls")
+    headings, alices, bobs = map(_words, ran.out.splitlines())
+    assert headings[:4] == ["ID", "STATE", "OWNER", "SANDBOX"]
+    assert (alices[2:4], bobs[2:4]) == (["alice", "box"], ["bob", "box"])
+    assert "… 12 more; narrow with --sandbox" in ran.err
+
+
 async def test_ls_has_what_is_decided_for_who_wants_it(cloche: Cloche, hub: LocalHub) -> None:
     hub.approvals.ask("old", state="denied", decided_at=THEN, decided_by="tok_1")
     (row,) = (await cloche("approvals", "ls", "--all", "--sandbox", "box")).out.splitlines()[1:]
