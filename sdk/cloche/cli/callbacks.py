@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,11 +83,18 @@ def serve(
     if not command:
         raise typer.BadParameter("give the command that answers", param_hint="COMMAND")
 
+    # What there is to tell, this command tells itself.
+    logging.getLogger("cloche.callbacks").addHandler(logging.NullHandler())
+
     async def work(hub: Hub, _interrupts: Interrupts) -> None:
-        async with hub.callback(*methods, sandbox=sandbox, at_once=at_once)(_Answers(command)) as handler:
+        answers = _Answers(command)
+        async with hub.callback(*methods, sandbox=sandbox, at_once=at_once)(answers) as handler:
             whose = "every sandbox you may see" if sandbox is None else sandbox
             say(f"answering {', '.join(methods)} of {whose}; Ctrl-C ends it")
-            await handler.wait()
+            try:
+                await handler.wait()
+            finally:
+                answers.is_ending = True
 
     return with_hub(work)
 
@@ -96,12 +104,16 @@ class _Answers:
 
     def __init__(self, command: list[str]) -> None:
         self._command = command
+        self.is_ending = False
+        """Whether it is on our side that calls are called off now."""
 
     async def __call__(self, call: CallbackCall) -> Any:
+        import asyncio
+
         from cloche.cli.answering import answer_with
         from cloche.errors import CallbackFailed
 
-        began, ended = time.monotonic(), "given up by its caller"
+        began, ended = time.monotonic(), ""
         try:
             answer = await answer_with(self._command, call, json.dumps(call.params).encode())
             ended = "answered"
@@ -111,6 +123,14 @@ class _Answers:
             raise CallbackFailed("the command that answers it cannot be run") from None
         except CallbackFailed as error:
             ended = f"failed: {error.message}"
+            raise
+        except asyncio.CancelledError:
+            ended = (
+                f"called off, as {'this command ends' if self.is_ending else 'nobody waits for it any more'}"
+            )
+            raise
+        except Exception as error:
+            ended = f"failed: {type(error).__name__}: {error}"
             raise
         finally:
             took = time.monotonic() - began
