@@ -47,7 +47,8 @@ def show_policy(json: options.JsonOption = False) -> int:
         if json:
             show_json(policy)
         else:
-            show(f"{_summary(policy)}\n\n{clean(policy.text)}".rstrip())
+            everything = "everything is denied\n\n" if _denies_everything(policy) else ""
+            show(f"{everything}{_summary(policy)}\n\n{clean(policy.text)}".rstrip())
 
     return with_hub(work)
 
@@ -110,13 +111,28 @@ def reload(json: options.JsonOption = False) -> int:
     from cloche.cli.session import with_hub
 
     async def work(hub: Hub, _interrupts: Interrupts) -> None:
-        policy = await hub.policy.reload()
+        try:
+            policy = await hub.policy.reload()
+        except BadRequest as error:
+            raise BadRequest(f"the old policy stays in force: {error.message}") from None
         if json:
             show_json(policy)
         else:
             show(f"in force: {_count(policy.rules)} from {clean_line(policy.source)}, sha256 {policy.digest}")
 
     return with_hub(work, start=False)
+
+
+def _denies_everything(policy: PolicyInfo) -> bool:
+    """Whether no call can pass, nor wait for anybody. A hub whose policy cannot be used has none of any text."""
+    import tomllib
+
+    try:
+        read = tomllib.loads(policy.text)
+        verdicts = [read.get("default", "deny"), *(rule.get("verdict") for rule in read.get("rule", ()))]
+    except (ValueError, AttributeError, TypeError):
+        return False  # of a form that a newer hub may know
+    return all(verdict == "deny" for verdict in verdicts)
 
 
 def _summary(policy: PolicyInfo) -> str:

@@ -42,6 +42,20 @@ async def test_show_says_that_the_file_is_wrong_by_now(cloche: Cloche, hub: Loca
     assert (await cloche("policy", "show")).out.splitlines()[-1] == "error   p.toml: unknown key\\n'x'"
 
 
+@pytest.mark.parametrize("text", ["", "default = 'deny'", "[[rule]]\nname = 'a'\nverdict = 'deny'"])
+async def test_show_says_first_that_everything_is_denied(cloche: Cloche, hub: LocalHub, text: str) -> None:
+    hub.handlers["policy.show"] = answer({**SHOWN, "text": text})
+    assert (await cloche("policy", "show")).out.startswith("everything is denied\n\nsource ")
+
+
+@pytest.mark.parametrize("text", ["default = 'ask'", "[[rule]]\nverdict = 'allow'", "rule = 1", "="])
+async def test_show_does_not_say_so_where_something_may_pass(
+    cloche: Cloche, hub: LocalHub, text: str
+) -> None:
+    hub.handlers["policy.show"] = answer({**SHOWN, "text": text})
+    assert (await cloche("policy", "show")).out.startswith("source ")
+
+
 async def test_show_in_json_has_every_field(cloche: Cloche, hub: LocalHub) -> None:
     hub.handlers["policy.show"] = answer(SHOWN)
     assert json.loads((await cloche("policy", "show", "--json")).out) == SHOWN
@@ -157,4 +171,8 @@ async def test_reload_says_what_is_in_force(cloche: Cloche, hub: LocalHub) -> No
 
 async def test_reload_of_a_wrong_file_is_one_line(cloche: Cloche, hub: LocalHub) -> None:
     hub.handlers["policy.reload"] = refuse(BadRequest("/p.toml: rule 1 'a': verdict: is missing"))
-    assert await cloche("policy", "reload") == (125, "", "cloche: /p.toml: rule 1 'a': verdict: is missing\n")
+    assert await cloche("policy", "reload") == (
+        125,
+        "",
+        "cloche: the old policy stays in force: /p.toml: rule 1 'a': verdict: is missing\n",
+    )
