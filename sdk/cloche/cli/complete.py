@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
+from cloche.cli.output import SHORT_DIGEST
+
 if TYPE_CHECKING:
     from cloche.aio import Hub
 
@@ -65,6 +67,29 @@ def complete_approvals(incomplete: str) -> Offer:
 
     async def ask(hub: Hub) -> Offer:
         return [(one.id, f"{one.method} of {one.sandbox_name}") for one in await hub.approvals.list()]
+
+    return _beginning(incomplete, _ask(ask))
+
+
+def complete_tokens(incomplete: str) -> Offer:
+    """Names of tokens that are good, and their ids."""
+
+    async def ask(hub: Hub) -> Offer:
+        good = [one for one in await hub.tokens.list() if one.revoked_at is None]
+        names = [(one.name, f"{one.scope} of {one.owner}") for one in good]
+        return names + [(one.id, one.name) for one in good if incomplete.startswith("tok_")]
+
+    return _beginning(incomplete, _ask(ask))
+
+
+def complete_images(incomplete: str) -> Offer:
+    """Digests of images, as far as lists show them, and recipes."""
+
+    async def ask(hub: Hub) -> Offer:
+        images = await hub.images()
+        recipes = [(image.recipe, "its image") for image in images]
+        digests = [(image.digest[:SHORT_DIGEST], image.recipe) for image in images]
+        return [*dict(recipes).items(), *digests]
 
     return _beginning(incomplete, _ask(ask))
 

@@ -117,6 +117,7 @@ def rm(
         bool, typer.Option("--recursive", "-r", help="Folders with all in them, too.")
     ] = False,
     user: UserOption = None,
+    json: options.JsonOption = False,
 ) -> int:
     """Remove files, links and folders.
 
@@ -129,6 +130,8 @@ def rm(
     async def work(files: Files) -> None:
         for path in paths:
             await files.remove(path, recursive=recursive, user=user)
+        if json:
+            show_json({"removed": paths})
 
     return _with_files(sandbox, work)
 

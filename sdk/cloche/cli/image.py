@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloche.cli import options
-from cloche.cli.complete import complete_recipes
+from cloche.cli.complete import complete_images, complete_recipes
 from cloche.cli.output import SHORT_DIGEST, age, clean_line, show, show_json, show_table, size
 from cloche.errors import BadRequest, NotFound
 
@@ -98,7 +98,12 @@ def ls(json: options.JsonOption = False) -> int:
 
 def rm(
     image: Annotated[
-        str, typer.Argument(metavar="IMAGE", help="A digest, how one begins, or a recipe's name.")
+        str,
+        typer.Argument(
+            metavar="IMAGE",
+            help="A digest, how one begins, or a recipe's name.",
+            autocompletion=complete_images,
+        ),
     ],
     json: options.JsonOption = False,
 ) -> int:

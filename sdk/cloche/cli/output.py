@@ -43,6 +43,12 @@ def is_at_terminal() -> bool:
     return sys.stderr.isatty()
 
 
+def end_line() -> None:
+    """Ends the line that a terminal is in."""
+    with contextlib.suppress(PipeClosed, OSError):
+        _write(sys.stderr, "\n")
+
+
 def prompt(question: str) -> None:
     """Says something on stderr that is answered on the same line."""
     _write(sys.stderr, f"cloche: {clean_line(question)}")

@@ -23,7 +23,7 @@ from typing import TypeVar
 from cloche.aio import Hub
 from cloche.background import Started, start_hub
 from cloche.cli.failures import BY_SIGNAL, PipeClosed
-from cloche.cli.output import is_at_terminal, say
+from cloche.cli.output import end_line, is_at_terminal, say
 from cloche.config import find_address
 from cloche.errors import HubNotRunning
 
@@ -59,6 +59,9 @@ class Interrupts:
             self._forward(signal.Signals(number).name)
         elif self.number is None:
             self.number = number
+            if number == signal.SIGINT and is_at_terminal():
+                # The terminal has shown ^C: what comes now, and the shell's prompt, begin a line of their own.
+                end_line()
             self._work.cancel()
         else:
             # Cleaning up takes longer than the user will wait.

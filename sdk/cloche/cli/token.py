@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloche.cli import options
-from cloche.cli.complete import complete_scopes
+from cloche.cli.complete import complete_scopes, complete_tokens
 from cloche.cli.output import age, say, show, show_json, show_table
 
 if TYPE_CHECKING:
@@ -110,7 +110,12 @@ def ls(
 def revoke(
     token: Annotated[
         str,
-        typer.Argument(metavar="TOKEN", help="An id, a name, or the beginning of one.", show_default=False),
+        typer.Argument(
+            metavar="TOKEN",
+            help="An id, a name, or the beginning of one.",
+            autocompletion=complete_tokens,
+            show_default=False,
+        ),
     ],
     json: options.JsonOption = False,
 ) -> int:

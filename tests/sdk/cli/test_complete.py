@@ -7,15 +7,17 @@ from pathlib import Path
 
 from cloche.cli.complete import (
     complete_flavors,
+    complete_images,
     complete_places,
     complete_recipes,
     complete_sandboxes,
     complete_scopes,
+    complete_tokens,
     complete_topics,
 )
 from tests.sdk.cli.conftest import Cloche
-from tests.support.local_hub import LocalHub
-from tests.support.scripted_hub import refuse
+from tests.support.local_hub import THEN, LocalHub
+from tests.support.scripted_hub import answer, refuse
 
 
 def test_flavors_are_offered_with_what_they_are() -> None:
@@ -47,6 +49,29 @@ async def test_recipes_are_those_built_and_those_that_come_with_cloche(cloche: C
     await cloche("image", "build", "minimal")
     assert [name for name, _ in await asyncio.to_thread(complete_recipes, "")] == ["minimal", "python"]
     assert [name for name, _ in await asyncio.to_thread(complete_recipes, "p")] == ["python"]
+
+
+async def test_images_are_offered_by_recipe_and_digest(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("image", "build", "minimal")
+    assert await asyncio.to_thread(complete_images, "") == [
+        ("minimal", "its image"),
+        ("ab" * 6, "minimal"),
+    ]
+
+
+async def test_tokens_are_offered_by_name_while_they_are_good(hub: LocalHub) -> None:
+    token = {
+        "id": "tok_1",
+        "name": "ci",
+        "owner": "ann",
+        "scope": "owner",
+        "created_at": THEN,
+        "revoked_at": None,
+    }
+    old = {**token, "id": "tok_2", "name": "old", "revoked_at": THEN}
+    hub.handlers["token.list"] = answer({"tokens": [token, old]})
+    assert await asyncio.to_thread(complete_tokens, "") == [("ci", "owner of ann")]
+    assert await asyncio.to_thread(complete_tokens, "tok_") == [("tok_1", "ci")]
 
 
 def test_topics_are_offered() -> None:

@@ -61,6 +61,9 @@ async def test_folders_are_made_and_things_removed(cloche: Cloche, guest: Path) 
     assert (await cloche("files", "mkdir", "box", "x")).status == 125
     assert (await cloche("files", "rm", "box", "x")).status == 125
     assert await cloche("files", "rm", "box", "-r", "x", "d", "l") == (0, "", "")
+    assert (await cloche("files", "mkdir", "box", "y")).status == 0
+    ran = await cloche("files", "rm", "box", "-r", "y", "--json")
+    assert (ran.status, json.loads(ran.out)) == (0, {"removed": ["y"]})
     assert [path.name for path in guest.iterdir()] == ["a"]
 
 

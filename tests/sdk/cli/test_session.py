@@ -46,6 +46,20 @@ def test_a_signal_calls_the_work_off_and_lets_it_clean_up(number: signal.Signals
     assert story == ["cleaned up"]
 
 
+def test_at_a_terminal_ctrl_c_ends_the_line_it_is_shown_in(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def work(interrupts: Interrupts) -> None:
+        interrupts.on_signal(signal.SIGINT)
+        await asyncio.sleep(30)
+
+    assert run_async(work) == 130
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(session, "is_at_terminal", lambda: True)
+    assert run_async(work) == 130
+    assert capsys.readouterr() == ("", "\n")
+
+
 def test_a_forwarded_signal_calls_nothing_off_the_first_time() -> None:
     names: list[str] = []
 
