@@ -316,7 +316,8 @@ def _read(argument: str) -> Any:
 
 async def _edited(approval: ApprovalInfo, interrupts: Interrupts) -> Any:
     """The parameters as the user has changed them."""
-    from cloche.cli.editor import edit_text
+    from cloche.cli.asking import can_ask, confirm
+    from cloche.cli.editor import edit_again, edit_text
 
     before = shown_json(approval.params) + "\n"
     text, path = await edit_text(before, interrupts, suffix=".json")
@@ -326,14 +327,21 @@ async def _edited(approval: ApprovalInfo, interrupts: Interrupts) -> Any:
         raise BadRequest(
             f"nothing was changed, and nothing is decided; to let it pass as it is: {_commands(approval)[0]}"
         )
-    try:
-        value = _not_null(parse_json(text))
-    except ValueError as error:
-        raise BadRequest(
-            f"that is no good JSON: {error}; nothing is decided, and your text is in {path}"
-        ) from None
-    path.unlink()
-    return value
+    while True:
+        try:
+            value = _not_null(parse_json(text))
+        except ValueError as error:
+            wrong = f"that is no good JSON: {error}"
+        else:
+            path.unlink()
+            return value
+        if not (can_ask() and await confirm(f"{wrong}; edit again", default=True)):
+            break
+        text = await edit_again(path, interrupts)
+    raise BadRequest(
+        f"{wrong}; nothing is decided, and your text is in {path}; "
+        f"once it is good: {_commands(approval)[0]} --params @{path}"
+    )
 
 
 def _not_null(value: Any) -> Any:

@@ -31,16 +31,25 @@ async def edit_text(text: str, interrupts: Interrupts, *, suffix: str) -> tuple[
         raise BadRequest(
             "an editor needs a terminal for its input and output; give the parameters with --params"
         )
-    words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
     path = _written(text, suffix)
     try:
-        # SAFETY: the command is the user's own; what a guest wrote is in the file, and its name is ours.
-        with interrupts.forwarding(lambda _signal: None):
-            await _run([*words, str(path)])
-        return _read(path), path
+        return await edit_again(path, interrupts), path
     except BaseException:
         _remove(path)
         raise
+
+
+async def edit_again(path: Path, interrupts: Interrupts) -> str:
+    """Has the user change what is in a file; returns what it is then. The file stays, whatever happens.
+
+    Raises:
+        BadRequest: there is no editor, or it failed.
+    """
+    words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    # SAFETY: the command is the user's own; what a guest wrote is in the file, and its name is ours.
+    with interrupts.forwarding(lambda _signal: None):
+        await _run([*words, str(path)])
+    return _read(path)
 
 
 async def _run(words: list[str]) -> None:

@@ -184,8 +184,28 @@ async def test_what_is_no_json_after_the_editor_is_kept(
     monkeypatch.setenv("EDITOR", "sed -i s/30/20,/")
     ran = await cloche("approvals", "approve", "apr_0001", "--edit")
     (kept,) = tmp_path.glob("*.json")
-    assert ran.err.endswith(f"nothing is decided, and your text is in {kept}\n")
+    command = f"cloche approvals approve apr_0001 --params @{kept}"
+    assert ran.err.endswith(f"nothing is decided, and your text is in {kept}; once it is good: {command}\n")
     assert hub.approvals.asked[0]["state"] == "pending"
+
+
+async def test_who_wants_to_edits_again_what_is_no_json(
+    cloche: Cloche, hub: LocalHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, terminal: None
+) -> None:
+    questions: list[str] = []
+
+    async def confirm(question: str, *, default: bool) -> bool:
+        questions.append(question)
+        return default
+
+    monkeypatch.setattr("cloche.cli.asking.confirm", confirm)
+    hub.approvals.ask("pay.send", AMOUNT)
+    monkeypatch.setenv("EDITOR", "sed -i -e s/20,,/20,/ -e s/30/20,/")
+    ran = await cloche("approvals", "approve", "apr_0001", "--edit")
+    assert ran.status == 0
+    assert [question.partition(":")[0] for question in questions] == ["that is no good JSON"]
+    assert questions[0].endswith("; edit again")
+    assert list(tmp_path.glob("*.json")) == []
 
 
 async def test_deny_needs_a_reason(cloche: Cloche, hub: LocalHub) -> None:
