@@ -57,6 +57,12 @@ class ApprovalInfo:
     has_params: bool
     """Whether the parameters are here. Lists cut long ones, which `get` has; of a call that was not let through, long ones
     are not kept."""
+    outcome: str | None = None
+    """What it came to: let_through or refused; None while it waits, or if the hub does not say."""
+    rule_reason: str | None = None
+    """Why the policy holds it."""
+    decided_by_name: str | None = None
+    """The token's name when it decided."""
 
     @property
     def is_pending(self) -> bool:
@@ -90,6 +96,9 @@ class ApprovalInfo:
             params_bytes=read.whole("params_bytes"),
             params_sha256=read.text("params_sha256"),
             has_params=read.optional("params", read.text) is not None,
+            outcome=read.optional("outcome", read.text),
+            rule_reason=read.optional("rule_reason", read.text),
+            decided_by_name=read.optional("decided_by_name", read.text),
         )
 
 

@@ -71,3 +71,11 @@ def test_an_edited_one_has_what_was_approved_and_what_changed() -> None:
 def test_a_field_that_is_odd_is_named(field: str, value: object) -> None:
     with pytest.raises(InternalError, match=f"approval has (a )?{field}"):
         ApprovalInfo.parse({**LocalApprovals().ask(), field: value})
+
+
+def test_what_it_came_to_and_who_decided_why_are_there_where_the_hub_says() -> None:
+    said = LocalApprovals().ask(outcome="refused", rule_reason="see", decided_by_name="op")
+    info = ApprovalInfo.parse(said)
+    assert (info.outcome, info.rule_reason, info.decided_by_name) == ("refused", "see", "op")
+    info = ApprovalInfo.parse({**said, "outcome": None, "rule_reason": None, "decided_by_name": None})
+    assert (info.outcome, info.rule_reason, info.decided_by_name) == (None, None, None)

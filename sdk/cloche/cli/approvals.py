@@ -22,6 +22,7 @@ STATES = ("pending", "approved", "edited", "denied", "expired", "abandoned")
 _HEADINGS = ("ID", "STATE", "SANDBOX", "METHOD", "PARAMS", "ASKED", "DECISION")
 _FREE = ("PARAMS", "OWNER", "SANDBOX", "METHOD", "DECISION")
 _MOST = 200
+_OUTCOMES = {"let_through": "let through", "refused": "refused"}
 """Characters of the parameters."""
 
 ApprovalArgument = Annotated[
@@ -228,23 +229,35 @@ def _table(approvals: Sequence[ApprovalInfo]) -> tuple[Sequence[str], Sequence[S
 def _row(approval: ApprovalInfo) -> tuple[str, ...]:
     params = _brief(approval)
     asked, decision = age(approval.created_at), _decision(approval)
-    return approval.id, approval.state, approval.sandbox_name, approval.method, params, asked, decision
+    return approval.id, state_of(approval), approval.sandbox_name, approval.method, params, asked, decision
 
 
 def _decision(approval: ApprovalInfo) -> str:
     if approval.is_pending:
         return f"{age(approval.deadline_at)}: {approval.on_deadline}"
-    return f"{age(approval.decided_at)} by {approval.decided_by or '-'}"
+    return f"{age(approval.decided_at)} by {_decider(approval)}"
+
+
+def state_of(approval: ApprovalInfo) -> str:
+    """The state, and what it came to where the state alone does not say."""
+    outcome = _OUTCOMES.get(approval.outcome or "") if approval.state == "expired" else None
+    return f"{approval.state}, {outcome}" if outcome else approval.state
+
+
+def _decider(approval: ApprovalInfo) -> str:
+    by, name = approval.decided_by or "-", approval.decided_by_name
+    return f"{name} ({by})" if name and name != by else by
 
 
 def _line(approval: ApprovalInfo) -> str:
-    by = f" by {approval.decided_by}" if approval.decided_by else ""
+    by = f" by {_decider(approval)}" if approval.decided_by else ""
     what = f"{approval.method} of {approval.sandbox_name}{_why(approval)}"
-    return clean_line(f"{approval.id}  {approval.state}{by}  {what}")
+    return clean_line(f"{approval.id}  {state_of(approval)}{by}  {what}")
 
 
 def _why(approval: ApprovalInfo) -> str:
-    return f": {approval.reason}" if approval.reason else ""
+    why = approval.reason or (approval.rule_reason if approval.is_pending else None)
+    return f": {why}" if why else ""
 
 
 def _waiting(approval: ApprovalInfo) -> str:
@@ -275,13 +288,13 @@ def _commands(approval: ApprovalInfo) -> tuple[str, ...]:
 def _told(approval: ApprovalInfo) -> str:
     pairs = [
         ("id", approval.id),
-        ("state", approval.state),
+        ("state", state_of(approval)),
         ("sandbox", f"{approval.sandbox_name} ({approval.sandbox})"),
         ("owner", approval.owner),
         ("labels", " ".join(f"{key}={value}" for key, value in approval.labels.items()) or "-"),
         ("method", approval.method),
         ("caller", _caller(approval)),
-        ("rule", approval.rule),
+        ("rule", approval.rule + (f": {approval.rule_reason}" if approval.rule_reason else "")),
         ("asked", age(approval.created_at)),
     ]
     if approval.is_pending:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloche.approval_messages import ApprovalInfo
+from cloche.cli.approvals import state_of
 from cloche.cli.complete import complete_sandboxes, complete_topics
 from cloche.cli.options import parse_labels
 from cloche.cli.output import clean_line, show, show_json, size
@@ -84,7 +85,7 @@ def _line(event: Event, names: dict[str, str]) -> str:
             why = f": {box.end_reason}" if box.end_reason else ""
             about = f"{box.name} ({box.id}) of {box.owner}  {box.state}{why}"
         case ApprovalInfo() as call:
-            about = f"{call.id}  {call.method} of {call.sandbox_name}  {call.state}"
+            about = f"{call.id}  {call.method} of {call.sandbox_name}  {state_of(call)}"
         case Usage() as usage:
             share = "-" if usage.cpu_percent is None else f"{usage.cpu_percent:.1f} %"
             about = (

@@ -97,6 +97,24 @@ async def test_show_has_what_became_of_it_and_what_was_changed(cloche: Cloche, h
     assert (shown["params"], shown["approved_params"]) == (AMOUNT, {"amount": 20})
 
 
+@pytest.mark.parametrize(("outcome", "told"), [("refused", "refused"), ("let_through", "let through")])
+async def test_what_expired_says_what_it_came_to_and_who_decided_has_a_name(
+    cloche: Cloche, hub: LocalHub, outcome: str, told: str
+) -> None:
+    hub.approvals.ask(
+        "a", state="expired", outcome=outcome, decided_at=THEN, decided_by="hub", rule_reason="see"
+    )
+    hub.approvals.ask(
+        "b", state="denied", decided_at=THEN, decided_by="tok_1", decided_by_name="op", reason="no"
+    )
+    named, expired = (await cloche("approvals", "ls", "--all")).out.splitlines()[1:]
+    assert named.endswith(" ago by op (tok_1)")
+    assert _words(expired)[1] == f"expired, {told}"
+    shown = (await cloche("approvals", "show", "apr_0001")).out.splitlines()
+    assert (shown[1], shown[7]) == (f"state    expired, {told}", "rule     by hand: see")
+    assert "reason   -" in shown
+
+
 async def test_show_of_none_says_so(cloche: Cloche, hub: LocalHub) -> None:
     assert await cloche("approvals", "show", "apr_1") == (125, "", "cloche: no approval 'apr_1'\n")
 
