@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from cloche.cli.json_text import parse_json
 from cloche.errors import BadRequest, CallbackFailed
 from cloche.together import together
+from cloche_wire.errors import ungrouped
 
 if TYPE_CHECKING:
     from cloche import CallbackCall
@@ -47,14 +48,7 @@ async def answer_with(command: Sequence[str], call: CallbackCall, params: bytes)
         BadRequest: the hub said what it never says.
         OSError: it cannot be started.
     """
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, **variables_of(call)},
-        start_new_session=True,
-    )
+    process = await _start(command, {**os.environ, **variables_of(call)})
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -93,6 +87,28 @@ def parse_output(written: bytes) -> Any:
         return parse_json(written.decode())
     except ValueError as error:
         raise CallbackFailed(f"the command that answers it did not write one JSON value: {error}") from None
+
+
+async def _start(command: Sequence[str], env: Mapping[str, str]) -> asyncio.subprocess.Process:
+    """Starts a command. Cancelling ends it, with what it has started by then: asyncio alone would end only itself."""
+    with ungrouped():
+        async with asyncio.TaskGroup() as tasks:
+            starting = tasks.create_task(
+                asyncio.create_subprocess_exec(
+                    *command,
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                    env=env,
+                    start_new_session=True,
+                )
+            )
+            try:
+                await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                await _end(await starting)
+                raise
+    return starting.result()
 
 
 def _last_line(said: bytes) -> str:
