@@ -89,6 +89,14 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         pytest.fail("tests left these running:\n" + "\n".join(left))
 
 
+@pytest.fixture(autouse=True)
+def _usual_umask() -> Iterator[None]:
+    """Every test begins with the usual umask: a hub that runs in this process sets its own, as it should."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
 def _end_processes_of(folder: Path) -> list[str]:
     """Ends what still runs of `folder` and returns a line about each; what is on its way out has two seconds."""
     ended: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
@@ -159,10 +160,10 @@ def test_a_person_decides_on_the_command_line(asking_hub: RealHub, tmp_path: Pat
     call = ["exec", "box", "--", "cloche-callback", "pay.send", '{"amount": 30, "to": "alice"}']
     words = shlex.split(serve.removeprefix("$ cloche"), comments=True)
     pipe: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": asking_hub.env}
-    with subprocess.Popen(asking_hub.command(*words), cwd=tmp_path, **pipe) as serving:
+    with _started(asking_hub.command(*words), cwd=tmp_path, **pipe) as serving:
         assert serving.stderr is not None
         assert serving.stderr.readline().startswith(b"cloche: answering pay.* of box")
-        with subprocess.Popen(asking_hub.command(*call), **pipe) as calling:
+        with _started(asking_hub.command(*call), **pipe) as calling:
             asked = _first_approval(asking_hub)
             commands = re.findall(r"^\$ cloche (.*)\n((?:(?!\$ ).*\n)+)", decide, re.MULTILINE)
             assert len(commands) == 2
@@ -174,10 +175,20 @@ def test_a_person_decides_on_the_command_line(asking_hub: RealHub, tmp_path: Pat
         assert b"answered" in serving.communicate(timeout=60)[1]
 
 
+@contextlib.contextmanager
+def _started(words: list[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that ends with the context, also where that is left by an error."""
+    with subprocess.Popen(words, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def _first_approval(hub: RealHub) -> str:
     """The id of the first call that waits."""
     watch = hub.command("approvals", "watch", "--json")
-    with subprocess.Popen(watch, stdout=subprocess.PIPE, env=hub.env) as watching:
+    with _started(watch, stdout=subprocess.PIPE, env=hub.env) as watching:
         assert watching.stdout is not None
         approval = json.loads(watching.stdout.readline())
         watching.terminate()
