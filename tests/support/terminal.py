@@ -17,8 +17,8 @@ CLOCHE = [sys.executable, "-m", "cloche.cli.main"]
 class Terminal:
     """A terminal with a program in it, and somebody in front of it."""
 
-    def __init__(self, ours: int, process: asyncio.subprocess.Process, before: list[object]) -> None:
-        self.ours, self.process, self.before = ours, process, before
+    def __init__(self, ours: int, process: asyncio.subprocess.Process) -> None:
+        self.ours, self.process = ours, process
         self.seen = b""
 
     def type(self, keys: bytes) -> None:
@@ -45,10 +45,6 @@ class Terminal:
             return os.read(self.ours, 65536)
         return b""
 
-    @property
-    def settings(self) -> list[object]:
-        return termios.tcgetattr(self.ours)
-
 
 @contextlib.asynccontextmanager
 async def shell_in_terminal(
@@ -57,7 +53,6 @@ async def shell_in_terminal(
     """`cloche shell …` in a terminal of 30 × 100."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (30, 100))
-    before = termios.tcgetattr(theirs)
     process = await asyncio.create_subprocess_exec(
         *CLOCHE, "shell", *argv,
         stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
@@ -67,7 +62,7 @@ async def shell_in_terminal(
     os.close(theirs)
     try:
         async with asyncio.timeout(bound_s):
-            yield Terminal(ours, process, before)
+            yield Terminal(ours, process)
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
