@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from cloche_hub.ports import Image
@@ -90,8 +91,9 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 
 
 @pytest.fixture(autouse=True)
-def _usual_umask() -> Iterator[None]:
-    """Every test begins with the usual umask: a hub that runs in this process sets its own, as it should."""
+def _usual_process() -> Iterator[None]:
+    """Every test begins with the usual umask and log: a hub that runs in this process sets its own, as it should."""
+    structlog.reset_defaults()
     before = os.umask(0o022)
     yield
     os.umask(before)

@@ -188,6 +188,8 @@ def test_little_by_little_without_typing_is_gathered_until_something_is_typed(te
     display = bench.display(terminal.ours, clock=lambda: next(ticks) / 10_000)
     for _ in range(200):
         terminal.show(b"a line\n")
+        # What is written to a terminal comes out at its other end a moment later.
+        assert select.select([terminal.ours], [], [], 10)[0]
         bench.turns(0.0)
     before = bench.progress
     assert 16 <= before < 100
