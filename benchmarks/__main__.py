@@ -50,7 +50,7 @@ async def measure(home: Path, *, scale: float, tell: Tell) -> tuple[dict[str, ob
                     rows += await console_rows(sandbox, machine, _n(7, scale), tell)
                     rows += await file_rows(sandbox, machine, _n(5, scale), tell)
                     rows += await callback_rows(sandbox, machine, _n(40, scale), tell)
-                rows += await audit_rows(hub, home, _n(480, scale), tell)
+                rows += await audit_rows(home, _n(1600, scale), tell)
                 rows += await memory_rows(hub, home, pattern, _n(5, scale), tell)
             return host, rows
         finally:
