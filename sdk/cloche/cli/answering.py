@@ -120,9 +120,8 @@ async def _feed(stdin: asyncio.StreamWriter, params: bytes) -> bytes:
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         stdin.write(params + b"\n")
         await stdin.drain()
+    # Not waited for: a wait that is cancelled leaves asyncio with an error that it prints.
     stdin.close()
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        await stdin.wait_closed()
     return b""
 
 
@@ -151,6 +150,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
                     await process.wait()
             # Itself, if it takes no notice, and what it has started.
             _signal(process, signal.SIGKILL)
+            await process.wait()
     finally:
         # asyncio leaves pipes open that were not read to their end, and complains later.
         process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001
