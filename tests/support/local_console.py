@@ -17,6 +17,7 @@ from typing import Any
 
 from cloche_wire.aio import Channel
 from cloche_wire.errors import BadRequest, WireError, ungrouped
+from tests.support.processes import end_process
 
 _BYTES = 1
 
@@ -61,10 +62,10 @@ async def serve_console(channel: Channel, environ: Mapping[str, str]) -> None:
         ended = {"signal": signal.Signals(-code).name[3:]} if code < 0 else {"exit_code": code}
         channel.close({**ended, "duration_s": time.monotonic() - began})
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-        os.close(ours)
+        try:
+            await end_process(process)
+        finally:
+            os.close(ours)
 
 
 async def _show(channel: Channel, ours: int) -> None:

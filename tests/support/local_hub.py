@@ -34,6 +34,7 @@ from tests.support.local_callbacks import LocalApprovals, LocalCallbacks
 from tests.support.local_console import serve_console
 from tests.support.local_files import KINDS as FILE_KINDS
 from tests.support.local_files import serve_file
+from tests.support.processes import end_process
 from tests.support.scripted_hub import TOKEN, ScriptedHub
 
 THEN = "2026-01-02T03:04:05.678901Z"
@@ -174,7 +175,7 @@ class LocalHub(ScriptedHub):
             channel.accept({"exec": f"ex_{process.pid}", "pid": process.pid})
             result = await self._attend(channel, process, params.get("timeout_s"))
         finally:
-            await _end(process)
+            await end_process(process)
         channel.close(result)
 
     async def _attend(
@@ -307,22 +308,6 @@ class LocalHub(ScriptedHub):
         for event in self.events:
             await channel.send_message(event)
         await self._audit_verify(channel)
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ends a command, its whole group and its pipes, however often this is cancelled meanwhile."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    # asyncio leaves pipes open that were not read to their end, and then waits for them.
-    process._transport.close()  # type: ignore[attr-defined]
-    cancelled = None
-    while process.returncode is None:
-        try:
-            await process.wait()
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
 
 
 async def _give_output(channel: Channel, stream: int, reader: asyncio.StreamReader) -> None:

@@ -1,0 +1,24 @@
+"""Ends processes that tests have started under asyncio, so that nothing of them is left for the loop's end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+
+
+async def end_process(process: asyncio.subprocess.Process) -> None:
+    """Ends a command, its whole group and its pipes, however often this is cancelled meanwhile."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    # asyncio leaves pipes open that were not read to their end, and then waits for them.
+    process._transport.close()  # type: ignore[attr-defined]
+    cancelled = None
+    while process.returncode is None:
+        try:
+            await process.wait()
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
