@@ -31,6 +31,34 @@ def _snippets(language: str) -> list[str]:
     return [snippet for named, snippet in found if named == language]
 
 
+# What each program of the README has in it and no other one has.
+BLOCKING, ASYNCHRONOUS, CONSOLE, FILES = (
+    "stream, piece in process",
+    "aio.Hub.connect",
+    "sandbox.console",
+    "sandbox.files",
+)
+POLICY, APPROVALS, TOKENS, EVENTS = "hub.policy", "hub.approvals", "hub.tokens", "hub.events"
+PROGRAMS = (BLOCKING, ASYNCHRONOUS, CONSOLE, FILES, POLICY, APPROVALS, TOKENS, EVENTS)
+
+
+def _run_program(hub: RealHub, words_in_it: str, *, cwd: Path | None = None) -> str:
+    """Runs the program of the README that has these words in it, to a good end; returns what it shows."""
+    (program,) = (snippet for snippet in _snippets("python") if words_in_it in snippet)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=hub.env, cwd=cwd, capture_output=True, text=True, timeout=80,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_every_program_is_one_that_the_tests_here_run() -> None:
+    assert [[words for words in PROGRAMS if words in snippet] for snippet in _snippets("python")] == [
+        [words] for words in PROGRAMS
+    ]
+
+
 def _rows() -> dict[str, str]:
     """The second cell of each row of a table, by the first one in code quotes."""
     return dict(re.findall(r"^\| `(CLOCHE_\w+)` \| (.*?) ?\|", TEXT, re.MULTILINE))
@@ -67,33 +95,23 @@ def test_the_commands_do_what_they_say(hub: RealHub) -> None:
 @pytest.mark.machine
 def test_the_programs_do_what_they_say(hub: RealHub) -> None:
     hub.start()
-    blocking, asynchronous, *_ = _snippets("python")
-    for program, words in (
-        (blocking, ["hi", "stdout b'working\\n'", "stderr b'done\\n'", "0"]),
-        (asynchronous, ["hello "]),
+    for words_in_it, words in (
+        (BLOCKING, ["hi", "stdout b'working\\n'", "stderr b'done\\n'", "0"]),
+        (ASYNCHRONOUS, ["hello "]),
+        (CONSOLE, ["0"]),
     ):
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", program],
-            env=hub.env,
-            capture_output=True,
-            text=True,
-            timeout=80,
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        assert [word for word in words if word not in done.stdout] == []
+        shown = _run_program(hub, words_in_it)
+        assert [word for word in words if word not in shown] == []
 
 
 @pytest.mark.machine
 def test_the_program_with_files_does_what_it_says(hub: RealHub, tmp_path: Path) -> None:
     hub.start()
-    (program,) = (snippet for snippet in _snippets("python") if "sandbox.files" in snippet)
     (tmp_path / "here").mkdir()
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        env=hub.env, cwd=tmp_path / "here", capture_output=True, text=True, timeout=80,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "2\n ['input.txt', 'lines.txt']\n2 files, 10 bytes\n"
+    assert (
+        _run_program(hub, FILES, cwd=tmp_path / "here")
+        == "2\n ['input.txt', 'lines.txt']\n2 files, 10 bytes\n"
+    )
     assert (tmp_path / "here/job/lines.txt").read_text() == "2\n"
 
 
@@ -101,7 +119,6 @@ def test_the_program_with_files_does_what_it_says(hub: RealHub, tmp_path: Path) 
 def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
     text, _ = _snippets("toml")
     (session,) = (snippet for snippet in _snippets("console") if "policy check" in snippet)
-    (program,) = (snippet for snippet in _snippets("python") if "hub.policy" in snippet)
     (tmp_path / "policy.toml").write_text(text)
     hub = RealHub(tmp_path)
     hub.start()
@@ -110,15 +127,7 @@ def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
             command, _, answer = asked.partition("\n")
             words = [str(tmp_path / word) if word == "policy.toml" else word for word in shlex.split(command)]
             assert hub.cloche(*words[1:]).text.rstrip() == answer.rstrip()
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", program],
-            env=hub.env,
-            capture_output=True,
-            text=True,
-            timeout=80,
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.splitlines() == [
+        assert _run_program(hub, POLICY).splitlines() == [
             f"{tmp_path}/policy.toml", "5 allow small payments", "500 deny default"
         ]  # fmt: skip
     finally:
@@ -136,16 +145,7 @@ def asking_hub(hub: RealHub, tmp_path: Path) -> RealHub:
 
 @pytest.mark.machine
 def test_a_call_is_held_edited_and_answered_in_one_program(asking_hub: RealHub) -> None:
-    (program,) = (snippet for snippet in _snippets("python") if "hub.approvals" in snippet)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        env=asking_hub.env,
-        capture_output=True,
-        text=True,
-        timeout=80,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [
+    assert _run_program(asking_hub, APPROVALS).splitlines() == [
         "asked for pay.send {'amount': 30, 'to': 'alice'} by rule payments", "the guest got {'paid': 20}", ""
     ]  # fmt: skip
 
@@ -201,7 +201,6 @@ def _without_what_varies(text: str) -> str:
 
 @pytest.mark.machine
 def test_a_token_is_good_until_it_is_revoked(tmp_path: Path) -> None:
-    (program,) = (snippet for snippet in _snippets("python") if "hub.tokens" in snippet)
     (session,) = (snippet for snippet in _snippets("console") if "token create" in snippet)
     hub = RealHub(tmp_path)
     hub.start()
@@ -209,15 +208,7 @@ def test_a_token_is_good_until_it_is_revoked(tmp_path: Path) -> None:
         words = session.removeprefix("$ export CLOCHE_TOKEN=$(").rstrip(")\n").split()
         made = hub.cloche(*words[1:])
         assert hub.cloche("hub", "status", env={"CLOCHE_TOKEN": made.text.strip()}).status == 0
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", program],
-            env=hub.env,
-            capture_output=True,
-            text=True,
-            timeout=80,
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-        first, second = done.stdout.splitlines()
+        first, second = _run_program(hub, TOKENS).splitlines()
         assert (first, "was revoked" in second) == ("owner []", True)
     finally:
         hub.stop()
@@ -225,18 +216,10 @@ def test_a_token_is_good_until_it_is_revoked(tmp_path: Path) -> None:
 
 @pytest.mark.machine
 def test_the_events_of_a_sandbox_are_its_life(hub: RealHub) -> None:
-    (program,) = (snippet for snippet in _snippets("python") if "hub.events" in snippet)
     hub.start()
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        env=hub.env,
-        capture_output=True,
-        text=True,
-        timeout=80,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == "gone removed"
-    assert "changed running" in done.stdout
+    shown = _run_program(hub, EVENTS)
+    assert shown.splitlines()[-1] == "gone removed"
+    assert "changed running" in shown
 
 
 def test_what_make_is_asked_for_is_there() -> None:
