@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 from cloche_guest.agent import Agent, Settings
 from cloche_guest.callers import listen
+from cloche_guest.children import MOST_EXECS
 from cloche_guest.console import Console
-from cloche_guest.execs import MOST_EXECS
 from cloche_guest.image import read_image_facts
 from cloche_guest.loop import Loop
 from cloche_guest.trees import CgroupTrees, ProcessTrees, Trees

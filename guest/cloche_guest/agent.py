@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cloche_guest import __version__
 from cloche_guest.callbacks import MOST_CALLBACKS, Callbacks
-from cloche_guest.execs import MOST_EXECS, Execs
+from cloche_guest.children import MOST_EXECS, Children
+from cloche_guest.execs import Execs
 from cloche_guest.files.service import Files
 from cloche_guest.link import Link
 from cloche_guest.loop import Loop
@@ -113,9 +114,17 @@ class Agent:
         self._connection = Connection(
             leader=False, software=f"cloche_guest/{__version__}", info=settings.hello, limits=LIMITS
         )
-        around = Surroundings(loop, self._connection, trees, Accounts(), settings.default_user, report_error)
+        around = Surroundings(
+            loop,
+            self._connection,
+            trees,
+            Accounts(),
+            settings.default_user,
+            report_error,
+            Children(most=settings.most_execs),
+        )
         self._works = around.works
-        self._opens = _services(around, settings)
+        self._opens = _services(around)
         self._callbacks = Callbacks(loop, self._connection, settings.callbacks, report_error)
         if self._is_somebody:
             self._callbacks.serve()
@@ -185,11 +194,9 @@ class Agent:
             raise WrongState("this machine is still any clone of its template; send become first")
 
 
-def _services(around: Surroundings, settings: Settings) -> dict[str, Open]:
+def _services(around: Surroundings) -> dict[str, Open]:
     """Kind of request → what starts it."""
-    execs = Execs(around, most=settings.most_execs)
-    ptys = Ptys(around, most=settings.most_execs)
-    return {"exec": execs.open, "pty": ptys.open, **Files(around).opens()}
+    return {"exec": Execs(around).open, "pty": Ptys(around).open, **Files(around).opens()}
 
 
 def _tell(work: Work, event: Received | Acknowledged | Ended | Failed) -> None:

@@ -6,19 +6,38 @@ import os
 from collections.abc import Callable
 from typing import TypeAlias
 
+from cloche_wire.errors import NoSpace
+
 OnExit: TypeAlias = Callable[[int], None]
 """Called with the status as `waitpid` gives it."""
 OnError: TypeAlias = Callable[[Exception], None]
 
+MOST_EXECS = 256
+"""Commands at once, with a terminal or without."""
+
 
 class Children:
-    """The processes somebody waits for."""
+    """The processes somebody waits for.
 
-    def __init__(self) -> None:
+    Args:
+        most: how many there may be at once.
+    """
+
+    def __init__(self, *, most: int = MOST_EXECS) -> None:
+        self._most = most
         self._expected: dict[int, tuple[OnExit, OnError]] = {}
 
     def __len__(self) -> int:
         return len(self._expected)
+
+    def require_room(self) -> None:
+        """To be asked before another one is started.
+
+        Raises:
+            NoSpace: too many run already.
+        """
+        if len(self._expected) >= self._most:
+            raise NoSpace(f"{self._most} commands run at once in this machine; wait until one has ended")
 
     def expect(self, pid: int, on_exit: OnExit, on_error: OnError) -> None:
         """Has a child's end told, once.

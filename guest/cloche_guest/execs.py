@@ -14,7 +14,6 @@ Rules:
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import time
 from collections.abc import Mapping
@@ -23,20 +22,18 @@ from typing import Any
 from cloche_guest import spawn
 from cloche_guest.fields import Params
 from cloche_guest.loop import Scope, Timer
-from cloche_guest.messages import ExecRequest, MessageStream, parse_exec, parse_signal, signal_name
+from cloche_guest.messages import ExecRequest, MessageStream, ending_of, parse_exec, parse_signal
 from cloche_guest.pipes import Input, Output
 from cloche_guest.settling import Settling
 from cloche_guest.trees import Tree
 from cloche_guest.users import Account
 from cloche_guest.works import Surroundings
-from cloche_wire.errors import CommandNotStarted, InternalError, NoSpace
+from cloche_wire.errors import CommandNotStarted, InternalError
 
 MESSAGES, STDIN, STDOUT, STDERR = 0, 1, 1, 2
 """Numbers of the streams: messages and stdin towards the command, stdout and stderr towards the caller."""
 
 TERM_GRACE_S = 2.0
-MOST_EXECS = 256
-"""Commands at once."""
 
 
 class Exec:
@@ -149,9 +146,8 @@ class Exec:
         Args:
             status: as `waitpid` gives it.
         """
-        code = os.waitstatus_to_exitcode(status)
         self._ending = {
-            **({"exit_code": code} if code >= 0 else {"signal": signal_name(-code)}),
+            **ending_of(status),
             "timed_out": self._timed_out,
             "duration_s": time.monotonic() - self._started_at,
         }
@@ -223,11 +219,10 @@ class Execs:
 
     Args:
         around: what they are started in.
-        most: how many may run at once.
     """
 
-    def __init__(self, around: Surroundings, *, most: int = MOST_EXECS) -> None:
-        self._around, self._most = around, most
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
         # Looked up before a template is saved, so that no clone's first command has to wait for it.
         with contextlib.suppress(CommandNotStarted):
             around.accounts.find(around.default_user)
@@ -241,9 +236,7 @@ class Execs:
             CommandNotStarted: it can not run.
         """
         request = parse_exec(params)
-        children = self._around.children
-        if len(children) >= self._most:
-            raise NoSpace(f"{self._most} commands run at once in this machine; wait until one has ended")
+        self._around.children.require_room()
         command = Exec(self._around, channel, request, env=env)
-        children.expect(command.pid, command.exited, command.broken)
+        self._around.children.expect(command.pid, command.exited, command.broken)
         self._around.works.add(channel, command)

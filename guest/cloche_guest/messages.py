@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -207,6 +208,16 @@ def parse_signal(message: Any) -> int:
             f"signal must be a name such as TERM or a number from 1 to {_LAST_SIGNAL}, not {shown(asked)}"
         )
     return number
+
+
+def ending_of(status: int) -> dict[str, Any]:
+    """How a process has ended, as a result says it.
+
+    Args:
+        status: as `waitpid` gives it.
+    """
+    code = os.waitstatus_to_exitcode(status)
+    return {"exit_code": code} if code >= 0 else {"signal": signal_name(-code)}
 
 
 def signal_name(number: int) -> str:

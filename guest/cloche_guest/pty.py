@@ -20,16 +20,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from cloche_guest import spawn, terminals
-from cloche_guest.execs import MOST_EXECS
 from cloche_guest.fields import Params
 from cloche_guest.loop import Scope, Timer
 from cloche_guest.messages import (
     MessageStream,
     PtyRequest,
     TerminalSize,
+    ending_of,
     parse_pty,
     parse_terminal_message,
-    signal_name,
 )
 from cloche_guest.pipes import Input
 from cloche_guest.settling import Settling
@@ -37,7 +36,7 @@ from cloche_guest.terminals import Display
 from cloche_guest.trees import Tree
 from cloche_guest.users import Account
 from cloche_guest.works import Surroundings
-from cloche_wire.errors import InternalError, NoSpace
+from cloche_wire.errors import InternalError
 
 MESSAGES, TERMINAL = 0, 1
 """Numbers of the streams: messages towards the program, the terminal's bytes both ways."""
@@ -139,9 +138,8 @@ class Pty:
         Args:
             status: as `waitpid` gives it.
         """
-        code = os.waitstatus_to_exitcode(status)
         self._ending = {
-            **({"exit_code": code} if code >= 0 else {"signal": signal_name(-code)}),
+            **ending_of(status),
             "duration_s": time.monotonic() - self._started_at,
         }
         if self._is_over:
@@ -216,11 +214,10 @@ class Ptys:
 
     Args:
         around: what they are started in.
-        most: how many may run at once, commands without a terminal among them.
     """
 
-    def __init__(self, around: Surroundings, *, most: int = MOST_EXECS) -> None:
-        self._around, self._most = around, most
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
 
     def open(self, channel: int, params: Params, env: Mapping[str, str]) -> None:
         """Starts a program in a terminal on an offered channel.
@@ -231,9 +228,7 @@ class Ptys:
             CommandNotStarted: it can not run.
         """
         request = parse_pty(params)
-        children = self._around.children
-        if len(children) >= self._most:
-            raise NoSpace(f"{self._most} commands run at once in this machine; wait until one has ended")
+        self._around.children.require_room()
         console = Pty(self._around, channel, request, env=env)
-        children.expect(console.pid, console.exited, console.broken)
+        self._around.children.expect(console.pid, console.exited, console.broken)
         self._around.works.add(channel, console)
