@@ -9,35 +9,14 @@ from typing import Any, Self
 
 from cloche.answers import Answer
 from cloche.errors import (
-    BadRequest,
     CallbackFailed,
     CodedError,
-    Conflict,
-    Forbidden,
-    NoSpace,
-    NotFound,
-    TimedOut,
     TooLarge,
-    Unsupported,
-    WrongState,
 )
+from cloche_wire.errors import TOLD_BY_HANDLERS
 
 MAX_CALLBACK_BYTES = 128 << 10
 """Bytes of JSON text: what a callback may ask with, and be answered with."""
-
-# What says something of the call. Other errors say something of us: a link that we have lost is not the caller's.
-_TOLD_AS_THEY_ARE = (
-    BadRequest,
-    CallbackFailed,
-    Conflict,
-    Forbidden,
-    NoSpace,
-    NotFound,
-    TimedOut,
-    TooLarge,
-    Unsupported,
-    WrongState,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +73,12 @@ def encode_result(value: Any) -> bytes:
 
 def is_told_as_it_is(error: BaseException) -> bool:
     """Whether the caller gets an error under its own code."""
-    return isinstance(error, _TOLD_AS_THEY_ARE)
+    return isinstance(error, TOLD_BY_HANDLERS)
 
 
 def told_to_caller(error: BaseException) -> CodedError:
     """What the caller hears of an error: its own code if it is meant for callers, else its type and its message."""
-    if isinstance(error, _TOLD_AS_THEY_ARE):
+    if isinstance(error, TOLD_BY_HANDLERS):
         return error.brief()
     # SAFETY: no traceback: where our files are and what they say is nothing for a guest.
     return CallbackFailed(

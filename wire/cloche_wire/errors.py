@@ -201,6 +201,23 @@ class ShuttingDown(CodedError):
     code = "shutting_down"
 
 
+TOLD_BY_HANDLERS = (
+    BadRequest,
+    CallbackFailed,
+    Conflict,
+    Forbidden,
+    NoSpace,
+    NotFound,
+    TimedOut,
+    TooLarge,
+    Unsupported,
+    WrongState,
+)
+"""What whoever answers a callback may tell the caller in words of its own: errors that say something of the call.
+
+Others say something of the link, the hub or the program that answers; of those the caller hears that the call failed.
+"""
+
 ERROR_CLASSES: dict[str, type[CodedError]] = {cls.code: cls for cls in CodedError.__subclasses__()}
 
 

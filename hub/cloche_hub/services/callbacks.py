@@ -34,7 +34,6 @@ from cloche_hub.errors import (
     CallbackFailed,
     Cancelled,
     CodedError,
-    Conflict,
     Forbidden,
     InternalError,
     LinkLost,
@@ -42,12 +41,9 @@ from cloche_hub.errors import (
     MachineFailed,
     NoHandler,
     NoSpace,
-    NotFound,
     ShuttingDown,
     TimedOut,
-    TooLarge,
     Unsupported,
-    WrongState,
 )
 from cloche_hub.ports import Store, Transaction
 from cloche_hub.services.approvals import Approvals
@@ -60,6 +56,7 @@ from cloche_hub.services.held import HUB
 from cloche_hub.services.records import Change, Records, noting
 from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel
+from cloche_wire.errors import TOLD_BY_HANDLERS
 
 KIND = "callback"
 """The one kind of channel that a guest may open, and what the hub opens to a handler."""
@@ -70,19 +67,6 @@ HUB_BYTES = 64 << 20
 MAX_MESSAGE = 1000
 """Characters of a handler's error."""
 
-# What a handler may tell a guest in its own words; anything else it raises has failed.
-_OF_HANDLERS = (
-    BadRequest,
-    CallbackFailed,
-    Conflict,
-    Forbidden,
-    NoSpace,
-    NotFound,
-    TimedOut,
-    TooLarge,
-    Unsupported,
-    WrongState,
-)
 # What becomes of a handler whose program or whose link is gone.
 _HANDLER_GONE = (Cancelled, LinkLost, LinkSilent, ShuttingDown)
 # What the hub says when a guest's link ends; a guest that takes a call back says something else.
@@ -371,6 +355,6 @@ def _told(error: CodedError) -> CodedError:
             "the program that answers it has gone away; whether the call was carried out is not known"
         )
     message = error.message if len(error.message) <= MAX_MESSAGE else f"{error.message[: MAX_MESSAGE - 1]}…"
-    if isinstance(error, _OF_HANDLERS):
+    if isinstance(error, TOLD_BY_HANDLERS):
         return type(error)(message)
     return CallbackFailed(f"its handler failed: {message}" if message else "its handler failed")
