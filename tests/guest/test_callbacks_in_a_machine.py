@@ -5,7 +5,6 @@ What an ordinary process can show is held by the other modules of this folder.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -34,15 +33,7 @@ async def machines(minimal_image: Image, tmp_path_factory: pytest.TempPathFactor
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def port(machines: Machines) -> Path:
     """The socket of a clone that has become somebody."""
-    made = (await machines.start())[1]
-
-    def become() -> None:
-        with BlockingLink(timeout_s=BOUND_S) as link:
-            link.connect(made)
-            link.become()
-
-    await asyncio.to_thread(become)
-    return made
+    return await machines.start_somebody()
 
 
 @pytest.fixture

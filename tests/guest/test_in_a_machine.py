@@ -41,15 +41,7 @@ async def clone(machines: Machines) -> tuple[Machine, Path]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(machines: Machines) -> Path:
     """The socket of a clone that has become somebody and serves one test after another."""
-    port = (await machines.start())[1]
-
-    def become() -> None:
-        with BlockingLink(timeout_s=BOUND_S) as link:
-            link.connect(port)
-            link.become(hostname="quiet-otter", env={"GREETING": "hello"})
-
-    await asyncio.to_thread(become)
-    return port
+    return await machines.start_somebody(hostname="quiet-otter", env={"GREETING": "hello"})
 
 
 @pytest.fixture

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 from cloche_hub.domain.flavors import FLAVORS
 from cloche_hub.guestlink.link import await_agent
@@ -12,6 +14,9 @@ from cloche_hub.images.images import ImageCache
 from cloche_hub.ports import Image, Machine, MachineSpec
 from cloche_hub.vm.hypervisor import QemuHypervisor
 from cloche_wire.rendezvous import locations
+from tests.support.blocking_link import BlockingLink
+
+_BECOME_S = 60.0
 
 
 class Machines:
@@ -27,6 +32,22 @@ class Machines:
         machine = await self._hypervisor.start(MachineSpec(name, self._image.digest, FLAVORS["small"]))
         self._started.append(machine)
         return machine, self._home / "machines" / name / "agent.sock"
+
+    async def start_somebody(self, **identity: Any) -> Path:
+        """A clone that has become somebody; the socket of its agent's port.
+
+        Args:
+            identity: of what `become` says, what a test asks for again.
+        """
+        socket = (await self.start())[1]
+
+        def become() -> None:
+            with BlockingLink(timeout_s=_BECOME_S) as link:
+                link.connect(socket)
+                link.become(**identity)
+
+        await asyncio.to_thread(become)
+        return socket
 
     async def stop_all(self) -> None:
         """Ends them all at once, however they are."""

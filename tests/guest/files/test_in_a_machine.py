@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -25,15 +24,7 @@ BOUND_S = 60.0
 async def port(minimal_image: Image, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Path]:
     """The socket of a clone that has become somebody and serves one test after another."""
     async with real_machines(tmp_path_factory.mktemp("vm"), minimal_image) as machines:
-        socket = (await machines.start())[1]
-
-        def become() -> None:
-            with BlockingLink(timeout_s=BOUND_S) as link:
-                link.connect(socket)
-                link.become()
-
-        await asyncio.to_thread(become)
-        yield socket
+        yield await machines.start_somebody()
 
 
 @pytest.fixture
