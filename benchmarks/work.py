@@ -40,8 +40,10 @@ for _ in range(int(sys.argv[1])):
 async def console_rows(sandbox: Sandbox, machine: BareMachine, n: int, tell: Tell) -> list[Row]:
     """A key's way to the guest's terminal and back at typing pace, and a terminal's flood."""
     tell("keys in a console")
-    ours = await _echoes(sandbox, 20 * n)
-    bare = _bare_echoes(machine, 20 * n)
+    ours, bare = [], []
+    for _ in range(n):
+        ours += await _echoes(sandbox, 20)
+        bare += _bare_echoes(machine, 20)
     above = milliseconds(overheads(ours, bare))
     tell(f"a console's flood of {FLOOD_MIB} MiB")
     floods, bare_floods = [], []
