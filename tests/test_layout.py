@@ -115,6 +115,17 @@ def test_every_module_says_what_it_is() -> None:
     _expect_nothing(silent, "modules without a docstring on top")
 
 
+def test_every_wait_that_is_bounded_is_right_in_clean_up_too() -> None:
+    # See cloche_wire.aio.bounds. Tests may use asyncio's own: what they bound is not cancelled from outside.
+    asyncios = [
+        _from_root(path)
+        for folder in _SOURCES.values()
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "asyncio.timeout(" in path.read_text() and path.name != "bounds.py"
+    ]
+    _expect_nothing(asyncios, "modules that bound a wait without `within`")
+
+
 def test_the_architecture_names_every_top_level_folder() -> None:
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from cloche.answers import Answer
 from cloche.errors import HubNotRunning, InternalError, TimedOut, Unsupported
+from cloche_wire.aio.bounds import within
 from cloche_wire.rendezvous import Locations, locations
 
 _READY_S = 60.0
@@ -76,7 +77,7 @@ async def start_hub(*, timeout_s: float = _READY_S, command: Sequence[str] | Non
     places = locations()
     try:
         places.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        async with asyncio.timeout(timeout_s), _only_one(places):
+        async with within(timeout_s), _only_one(places):
             if await _listens(places.socket):
                 return Started(f"unix://{places.socket}", None)
             return await _spawn(program, places)

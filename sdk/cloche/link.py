@@ -38,6 +38,7 @@ from cloche.errors import (
 from cloche.sockets import connect_unix
 from cloche.version import VERSION
 from cloche_wire.aio import Channel, Handler, Heartbeat, Peer, Transport, WebSocketTransport
+from cloche_wire.aio.bounds import within
 from cloche_wire.connection import Connection
 from cloche_wire.errors import LocalProtocolError, Undecodable, WireError
 from cloche_wire.limits import Limits
@@ -219,7 +220,7 @@ class Link:
         """Makes link after link until one cannot be made; always raises."""
         delays = self._delays()
         try:
-            async with asyncio.timeout(self._patience.connect_s) as bound:
+            async with within(self._patience.connect_s) as bound:
                 self._transport = await self._dial()
                 while True:
                     reason = await self._serve(self._transport, bound, ready)
@@ -348,7 +349,7 @@ class Link:
             if channel.open_ever_sent:
                 connection.reset(number, Cancelled("the client has gone away"))
         with contextlib.suppress(LinkLost, TimeoutError):
-            async with asyncio.timeout(_LAST_WORDS_S):
+            async with within(_LAST_WORDS_S):
                 while data := connection.data_to_send():
                     await transport.send(data)
                 await self._peer.part(transport, Cancelled("the client has gone away"))

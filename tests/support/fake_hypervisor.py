@@ -22,6 +22,7 @@ from cloche_hub.ports import (
     Progress,
     StrayMachine,
 )
+from cloche_wire.aio.bounds import within
 from tests.support.fake_agent import FakeAgent, Links
 from tests.support.fake_images import AGENT_HASH, LONG_AGO
 
@@ -87,7 +88,7 @@ class FakeMachine:
         if self.fail_stop is not None:
             raise self.fail_stop
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace_s):
+            async with within(grace_s):
                 return await asyncio.shield(self._ended)
         self.end(MachineExit("stopped", "stopped by the hub"))
         return await asyncio.shield(self._ended)

@@ -32,6 +32,7 @@ from cloche_hub.guestlink.judge import GuestJudge
 from cloche_hub.ports import Machine
 from cloche_hub.services.fair import FairTransport
 from cloche_wire.aio import Channel, Handler, Peer, StreamTransport
+from cloche_wire.aio.bounds import within
 from cloche_wire.channels import State
 from cloche_wire.connection import Connection
 from cloche_wire.errors import RemoteProtocolError, Undecodable, WireError
@@ -164,7 +165,7 @@ class GuestLink:
     async def _bounded(self, seconds: float) -> AsyncIterator[None]:
         self._require_not_failed()
         try:
-            async with asyncio.timeout(seconds) as wait:
+            async with within(seconds) as wait:
                 self._waits.add(wait)
                 try:
                     yield

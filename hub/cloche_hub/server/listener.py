@@ -35,6 +35,7 @@ from cloche_hub.server.session import Session
 from cloche_hub.server.sockets import Tls, listen_tcp, listen_unix
 from cloche_hub.settings import ListenAddress
 from cloche_wire.aio import Channel, Heartbeat, Peer, WebSocketTransport
+from cloche_wire.aio.bounds import within
 from cloche_wire.connection import Connection
 from cloche_wire.errors import RemoteProtocolError
 from cloche_wire.frames import Bye, Decoder, Fields, Hello, encode
@@ -171,7 +172,7 @@ class Listener:
     async def _greet(self, transport: WebSocketTransport, socket: ServerConnection) -> tuple[Session, bytes]:
         """The session a new link is for, and the hello it began with."""
         try:
-            async with asyncio.timeout(self._options.hello_s):
+            async with within(self._options.hello_s):
                 first = await transport.receive()
                 hello = self._parse_hello(first)
                 self._gate.reach(socket, Stage.ASKING)
@@ -194,7 +195,7 @@ class Listener:
     async def _refuse(self, transport: WebSocketTransport, error: CodedError) -> None:
         words = encode(Bye(0, error.code, error.message[:500]), Limits())
         with contextlib.suppress(CodedError, TimeoutError):
-            async with asyncio.timeout(_LAST_WORDS_S):
+            async with within(_LAST_WORDS_S):
                 await transport.send(words)
 
     # Sessions.

@@ -31,6 +31,7 @@ from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.held import HUB
 from cloche_hub.services.records import Change, Records
+from cloche_wire.aio.bounds import within
 
 _log = structlog.get_logger(__name__)
 
@@ -141,7 +142,7 @@ class Approvals:
             NoSpace, StoreFailed: it has expired, and that cannot be recorded.
         """
         try:
-            async with asyncio.timeout(deadline_s):
+            async with within(deadline_s):
                 return await self._waits[approval.id].decided
         except TimeoutError:
             return await self._expire(approval, f"nobody decided within {deadline_s:g} s")

@@ -56,6 +56,7 @@ from cloche_hub.services.held import HUB
 from cloche_hub.services.records import Change, Records, noting
 from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel
+from cloche_wire.aio.bounds import within
 from cloche_wire.errors import TOLD_BY_HANDLERS
 
 KIND = "callback"
@@ -147,7 +148,7 @@ class _Run:
     async def run(self, channel: Channel) -> None:
         timeout_s = self._request.timeout_s
         try:
-            async with while_wanted(channel), asyncio.timeout(timeout_s):
+            async with while_wanted(channel), within(timeout_s):
                 await self._serve(channel)
         except asyncio.CancelledError:
             await self._record_failure(Cancelled("the hub has given it up"))

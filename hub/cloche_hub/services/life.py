@@ -51,6 +51,7 @@ from cloche_hub.services.held import HUB, Ending, Held, begin_removal, milliseco
 from cloche_hub.services.images import ImageService
 from cloche_hub.services.records import Records, updating
 from cloche_wire.aio import Channel
+from cloche_wire.aio.bounds import within
 from cloche_wire.errors import WireError
 
 _log = structlog.get_logger(__name__)
@@ -249,7 +250,7 @@ class Lives:
         if guest is None:
             return 0.0
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_STOP_GRACE_S):
+            async with within(_STOP_GRACE_S):
                 if await guest.power_off():
                     return _STOP_GRACE_S
         return 0.0
@@ -265,7 +266,7 @@ class Lives:
             return
         await self._save_boot_log(held, machine)
         try:
-            async with asyncio.timeout(grace_s + _STUCK_S):
+            async with within(grace_s + _STUCK_S):
                 await machine.stop(grace_s=grace_s)
         except Exception:
             # The edge of the port: the sandbox is over for its owner all the same; the host's owner reads this.
@@ -274,7 +275,7 @@ class Lives:
 
     async def _save_boot_log(self, held: Held, machine: Machine) -> None:
         try:
-            async with asyncio.timeout(_STUCK_S):
+            async with within(_STUCK_S):
                 held.boot_log = await machine.boot_log(max_bytes=_KEPT_BOOT_LOG)
         except Exception as error:
             # The edge of the port: the machine must be ended, with or without its last words.
@@ -299,7 +300,7 @@ async def _keep_link(guest: Guest, machine: Machine) -> None:
         await guest.run()
     except MachineFailed:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_EXIT_KNOWN_S):
+            async with within(_EXIT_KNOWN_S):
                 await _raise_exit(machine)
         raise
 

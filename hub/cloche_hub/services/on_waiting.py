@@ -20,6 +20,7 @@ import structlog
 
 from cloche_hub.domain.approval import Approval
 from cloche_hub.domain.approval_fields import approval_json
+from cloche_wire.aio.bounds import within
 
 _log = structlog.get_logger(__name__)
 
@@ -83,7 +84,7 @@ class WaitingCommand:
             *self._command, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True
         )
         try:
-            async with asyncio.timeout(self._run_s):
+            async with within(self._run_s):
                 await process.communicate(line)
         except TimeoutError:
             _log.warning("on_waiting_killed", approval=approval.id, after_s=self._run_s)

@@ -15,6 +15,7 @@ from cloche_hub.errors import CodedError
 from cloche_hub.ports import Machine, MachineUse
 from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
+from cloche_wire.aio.bounds import within
 
 # A machine's host may be stuck; the others are to be heard of all the same.
 _ONE_S = 1.0
@@ -74,7 +75,7 @@ class UsageSampler:
         before, after = self._latest, dict[str, Usage]()
         for sandbox, machine in self._machines():
             try:
-                async with asyncio.timeout(_ONE_S):
+                async with within(_ONE_S):
                     use = await machine.use()
             except (CodedError, OSError, TimeoutError):
                 continue

@@ -27,6 +27,7 @@ from cloche_hub.vm.process import RunAs
 from cloche_hub.vm.qemu import Launch, Qemu, running_qemu
 from cloche_hub.vm.template import Shape
 from cloche_hub.vm.uids import UserIds
+from cloche_wire.aio.bounds import within
 from cloche_wire.errors import WireError
 
 _LOG_LINES = 15
@@ -140,7 +141,7 @@ async def _agent_ready(qemu: Qemu, boot: Boot, await_agent: AwaitAgent) -> None:
     ended = qemu.expect("SHUTDOWN")
     reader, writer = await qemu.open_link()
     try:
-        async with asyncio.timeout(boot.bounds.boot_s), asyncio.TaskGroup() as tasks:
+        async with within(boot.bounds.boot_s), asyncio.TaskGroup() as tasks:
             ready = tasks.create_task(_reason_it_is_not_ready(await_agent, reader, writer))
             await asyncio.wait(_futures(ready, ended), return_when=asyncio.FIRST_COMPLETED)
             ready.cancel()

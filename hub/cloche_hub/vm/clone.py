@@ -7,7 +7,6 @@ Not here: what a running machine can be asked (`machine`), where templates come 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from cloche_hub.vm.qemu import Launch, Qemu, start_qemu
 from cloche_hub.vm.sealed_ram import load_ram, sealed_bytes
 from cloche_hub.vm.template import Shape, StoredTemplate
 from cloche_hub.vm.template_build import on
+from cloche_wire.aio.bounds import within
 
 
 @dataclass(slots=True, eq=False)
@@ -145,7 +145,7 @@ async def _restore(qemu: Qemu, launch: Launch, clone: Clone) -> None:
     await qemu.execute("migrate-set-capabilities", {"capabilities": [on("x-ignore-shared")]})
     await qemu.execute("migrate-incoming", {"uri": state_uri(version, state)})
     try:
-        async with asyncio.timeout(clone.bounds.start_s):
+        async with within(clone.bounds.start_s):
             await runs
     except TimeoutError:
         raise MachineFailed(f"the machine did not run within {clone.bounds.start_s:.0f} s") from None

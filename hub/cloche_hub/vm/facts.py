@@ -20,6 +20,7 @@ from pathlib import Path
 from cloche_hub.errors import Unsupported
 from cloche_hub.vm.argv import Arch, Version, arch_named, parse_version
 from cloche_hub.vm.process import RunAs
+from cloche_wire.aio.bounds import within
 
 _VERSION_S = 10.0
 # Where QEMU's packages put the files it loads by name.
@@ -155,7 +156,7 @@ async def _version_of(program: str) -> str:
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        async with asyncio.timeout(_VERSION_S):
+        async with within(_VERSION_S):
             output, _ = await process.communicate()
     except TimeoutError:
         raise Unsupported(f"{program} --version does not answer") from None

@@ -8,7 +8,6 @@ Rules:
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import socket
@@ -18,6 +17,7 @@ from typing import Any
 from qemu.qmp import EventListener, Message, QMPClient, QMPError, Runstate
 
 from cloche_hub.errors import MachineFailed
+from cloche_wire.aio.bounds import within
 
 # The package logs what it also raises; what is raised reaches somebody who knows which machine it was.
 _package_log = logging.getLogger("qemu.qmp")
@@ -50,7 +50,7 @@ class Monitor:
             MachineFailed: it is not, within the bound.
         """
         try:
-            async with asyncio.timeout(bound_s):
+            async with within(bound_s):
                 await self._client.connect(connection)
         except (QMPError, OSError, EOFError, TimeoutError) as error:
             raise MachineFailed(f"QEMU's monitor does not answer: {_words(error)}") from None
@@ -64,7 +64,7 @@ class Monitor:
             MachineFailed: QEMU refused it, or did not answer within the bound.
         """
         try:
-            async with asyncio.timeout(bound_s):
+            async with within(bound_s):
                 # A plain dict in, whatever QEMU says out: the callers know each command's answer.
                 return await self._client.execute(command, dict(arguments) if arguments else None)
         except (QMPError, OSError, EOFError, TimeoutError) as error:
@@ -88,7 +88,7 @@ class Monitor:
             return
         # What it raises is why the connection ended, which no longer matters.
         with contextlib.suppress(QMPError, OSError, EOFError, TimeoutError):
-            async with asyncio.timeout(_CLOSE_S):
+            async with within(_CLOSE_S):
                 await self._client.disconnect()
 
 

@@ -19,6 +19,7 @@ from cloche_hub.ports import StrayMachine
 from cloche_hub.vm.folder import MachineFolder, Record, machine_folders
 from cloche_hub.vm.process import start_ticks
 from cloche_hub.vm.qemu import MACHINE_VARIABLE
+from cloche_wire.aio.bounds import within
 
 _END_S = 10.0
 
@@ -103,7 +104,7 @@ async def _gone(pidfd: int) -> bool:
     gone = asyncio.Event()
     loop.add_reader(pidfd, gone.set)
     try:
-        async with asyncio.timeout(_END_S):
+        async with within(_END_S):
             await gone.wait()
     except TimeoutError:
         return False

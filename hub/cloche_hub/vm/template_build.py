@@ -23,6 +23,7 @@ from cloche_hub.vm.process import cpu_seconds
 from cloche_hub.vm.qemu import Qemu
 from cloche_hub.vm.sealed_ram import copy_sparsely, create_ram
 from cloche_hub.vm.template import Shape, TemplateCache, write_out
+from cloche_wire.aio.bounds import within
 
 _QUIET_STEP_S = 0.1
 # One tick of the kernel's accounting: less can not be seen.
@@ -126,7 +127,7 @@ async def _save(qemu: Qemu, boot: Boot) -> None:
     saved = qemu.expect("MIGRATION", lambda data: data.get("status") in ("completed", "failed"))
     await qemu.execute("migrate", {"uri": uri})
     try:
-        async with asyncio.timeout(boot.bounds.save_s):
+        async with within(boot.bounds.save_s):
             status = (await saved).get("status")
     except TimeoutError:
         raise MachineFailed(f"QEMU did not save the machine within {boot.bounds.save_s:.0f} s") from None

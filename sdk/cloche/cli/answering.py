@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from cloche.cli.json_text import parse_json
 from cloche.errors import BadRequest, CallbackFailed
 from cloche.together import together
+from cloche_wire.aio.bounds import within
 from cloche_wire.errors import ungrouped
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         if process.returncode is None:
             _signal(process, signal.SIGTERM)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_END_S):
+                async with within(_END_S):
                     await process.wait()
             # Itself, if it takes no notice, and what it has started.
             _signal(process, signal.SIGKILL)

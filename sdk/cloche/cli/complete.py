@@ -106,8 +106,9 @@ def _ask(question: Callable[[Hub], Awaitable[Offer]]) -> Offer:
 
     async def asked() -> Offer:
         from cloche.aio import Hub
+        from cloche_wire.aio.bounds import within
 
-        async with asyncio.timeout(_MOMENT_S), Hub.connect(reconnect_s=0) as hub:
+        async with within(_MOMENT_S), Hub.connect(reconnect_s=0) as hub:
             return await question(hub)
 
     try:

@@ -171,8 +171,10 @@ async def _wait_gone(address: str, process: int | None) -> None:
     """Waits until nobody answers there any more, and the process has ended if it is one of this host."""
     import asyncio
 
+    from cloche_wire.aio.bounds import within
+
     try:
-        async with asyncio.timeout(_STOP_S):
+        async with within(_STOP_S):
             # A socket's end and a process's end tell nobody: looking again is all there is.
             while await _answers(address) or not _has_ended(process):  # noqa: ASYNC110 - as above
                 await asyncio.sleep(_LOOK_AGAIN_S)

@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import NoReturn, Self
 
+from cloche_wire.aio.bounds import within
 from cloche_wire.aio.channel import Channel
 from cloche_wire.aio.heartbeat import Heartbeat, Watch
 from cloche_wire.aio.judge import Judge, Trusting
@@ -302,7 +303,7 @@ class Peer:
         """
         self.connection.part(error)
         with contextlib.suppress(LinkLost, TimeoutError):
-            async with asyncio.timeout(_LAST_WORDS_S):
+            async with within(_LAST_WORDS_S):
                 await transport.send(self.connection.data_to_send(_WRITE_SIZE))
 
     # Events.
@@ -386,5 +387,5 @@ class Peer:
 async def _close(transport: Transport) -> None:
     # The link is over and its reason known: how it closes, or whether it can, changes nothing.
     with contextlib.suppress(LinkLost, OSError):
-        async with asyncio.timeout(_CLOSE_S):
+        async with within(_CLOSE_S):
             await transport.close()

@@ -13,6 +13,7 @@ from typing import Protocol
 from websockets.asyncio.connection import Connection as WebSocket
 from websockets.exceptions import ConnectionClosed
 
+from cloche_wire.aio.bounds import within
 from cloche_wire.errors import LinkLost, LinkSilent, Undecodable
 from cloche_wire.framing import NONCE_SIZE, Framing
 from cloche_wire.limits import Limits
@@ -135,7 +136,7 @@ class WebSocketTransport:
     async def close(self) -> None:
         """See `Transport`."""
         try:
-            async with asyncio.timeout(_CLOSE_S):
+            async with within(_CLOSE_S):
                 await self._socket.close()
         except TimeoutError:
             pass
@@ -188,11 +189,11 @@ class StreamTransport:
         marker = self._framing.sync(secrets.token_bytes(NONCE_SIZE))
         self._drop()
         try:
-            async with asyncio.timeout(deadline_s):
+            async with within(deadline_s):
                 await self._say(marker)
                 while True:
                     try:
-                        async with asyncio.timeout(attempt_s):
+                        async with within(attempt_s):
                             await self._until_synced()
                             return
                     except TimeoutError:
@@ -240,7 +241,7 @@ class StreamTransport:
         self._closing = True
         self._writer.close()
         try:
-            async with asyncio.timeout(_CLOSE_S):
+            async with within(_CLOSE_S):
                 await self._writer.wait_closed()
         except OSError:
             pass  # a TimeoutError is one too

@@ -30,6 +30,7 @@ from cloche_hub.services.tokens import Tokens
 from cloche_hub.services.usage import UsageSampler
 from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel
+from cloche_wire.aio.bounds import within
 
 DELIVERY_S = 30.0
 """How long a long answer is kept for a client that does not read."""
@@ -122,7 +123,7 @@ async def delivered(channel: Channel) -> None:
         CodedError: the client is gone, or gave up.
     """
     try:
-        async with asyncio.timeout(DELIVERY_S):
+        async with within(DELIVERY_S):
             await channel.wait_confirmed()
     except TimeoutError:
         channel.reset(TimedOut(f"the answer was not taken within {DELIVERY_S:g} s; ask again"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 
 from cloche_hub.domain.times import to_text
@@ -10,6 +9,7 @@ from cloche_hub.domain.tokens import Token
 from cloche_hub.errors import CodedError
 from cloche_hub.server.handlers.context import Services, no_fields
 from cloche_wire.aio import Channel
+from cloche_wire.aio.bounds import within
 
 _ANSWER_S = 1.0
 
@@ -39,7 +39,7 @@ async def stop(services: Services, _token: Token, channel: Channel) -> None:
     channel.close({})
     try:
         # Whether or not the answer arrives: who asked may be gone already.
-        async with asyncio.timeout(_ANSWER_S):
+        async with within(_ANSWER_S):
             await channel.wait_confirmed()
     except (CodedError, TimeoutError):
         pass

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.token_requests import parse_token_order
 from cloche_hub.domain.tokens import Token
@@ -11,6 +9,7 @@ from cloche_hub.errors import CodedError
 from cloche_hub.server.handlers.context import Services, close_with_those_that_fit, no_fields
 from cloche_hub.server.messages import token_message
 from cloche_wire.aio import Channel
+from cloche_wire.aio.bounds import within
 
 _ANSWER_S = 1.0
 
@@ -48,7 +47,7 @@ async def _answer_last(channel: Channel, revoked: Token) -> None:
     """Answers, and waits a moment for that to arrive: the link ends next."""
     channel.close(token_message(revoked))
     try:
-        async with asyncio.timeout(_ANSWER_S):
+        async with within(_ANSWER_S):
             await channel.wait_confirmed()
     except (CodedError, TimeoutError):
         pass
