@@ -37,7 +37,7 @@ _LONGEST_MODULE = 400
 
 _TESTED_ELSEWHERE = {
     f"hub/cloche_hub/ports/{name}.py": "protocols and values only; tests/contract has a suite for each port"
-    for name in ("guests", "images", "machines", "store")
+    for name in ("consoles", "guests", "images", "machines", "recordings", "store")
 }
 """Modules without a test file of their own, and why. `__init__` and `__main__` name things and hold no behaviour."""
 

@@ -7,6 +7,7 @@ Rule: each port has one contract suite (tests/contract) that every implementatio
 
 from __future__ import annotations
 
+from cloche_hub.ports.consoles import Entry, ScreenLog, Screens, Size, StoredScreen
 from cloche_hub.ports.guests import ConnectGuest, Guest
 from cloche_hub.ports.images import CacheUse, Image, Images, OnProgress, Progress
 from cloche_hub.ports.machines import (
@@ -19,6 +20,16 @@ from cloche_hub.ports.machines import (
     MachineUse,
     StrayMachine,
 )
+from cloche_hub.ports.recordings import (
+    Found,
+    Header,
+    Hit,
+    Recording,
+    RecordingKind,
+    RecordingRow,
+    Recordings,
+    Removed,
+)
 from cloche_hub.ports.store import AuditLog, Store, Transaction
 
 __all__ = [
@@ -26,7 +37,11 @@ __all__ = [
     "AwaitAgent",
     "CacheUse",
     "ConnectGuest",
+    "Entry",
+    "Found",
     "Guest",
+    "Header",
+    "Hit",
     "Hypervisor",
     "HypervisorStatus",
     "Image",
@@ -37,7 +52,16 @@ __all__ = [
     "MachineUse",
     "OnProgress",
     "Progress",
+    "Recording",
+    "RecordingKind",
+    "RecordingRow",
+    "Recordings",
+    "Removed",
+    "ScreenLog",
+    "Screens",
+    "Size",
     "Store",
+    "StoredScreen",
     "StrayMachine",
     "Transaction",
 ]
