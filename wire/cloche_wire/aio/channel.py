@@ -1,7 +1,8 @@
 """A channel as asyncio code uses it: write with back-pressure, read what came, wait for the result.
 
-Who reads acknowledges: bytes count as consumed when `read` returns them. Code that passes bytes on without reading
-them (`splice`) takes the channel's events through a `Sink` of its own instead.
+Who reads acknowledges: bytes count as consumed when `read` returns them. Who must first put them where they are safe
+reads them with `consume=False`, calls `consume` later, and has the result wait for `confirm` (`confirms_itself`). Code
+that passes bytes on without reading them (`splice`) takes the channel's events through a `Sink` of its own instead.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ class Channel:
         kind, params: as the other side opened it, until its handler has ended; of one opened here the kind only.
         window: bytes a stream that may be sent ahead (known once accepted, for a channel opened here).
         sink: who gets the events; the channel's own buffers unless replaced before the next event.
+        confirms_itself: whether the peer may forget the channel as soon as its result is here. Set to False before the
+            next event, this is for the owner to say, by `confirm`; until then it may read and consume what there is.
     """
 
     def __init__(self, owner: Owner, number: int, kind: str, params: Fields, window: int) -> None:
@@ -66,6 +69,7 @@ class Channel:
         self._messages: Messages | None = None
         self._message_turn = asyncio.Lock()
         self.sink: Sink = self._inbox
+        self.confirms_itself = True
 
     @property
     def name(self) -> str:
@@ -133,7 +137,7 @@ class Channel:
         self._owner.wake()
 
     def confirm(self) -> None:
-        """Lets the peer forget a channel it has closed."""
+        """Lets the peer forget a channel it has closed. What is read afterwards needs no `consume` any more."""
         if self.is_live:
             self._connection.confirm(self.number)
             self._owner.forget(self)
@@ -182,13 +186,18 @@ class Channel:
             self.send(stream, view[:credit])
             view = view[credit:]
 
-    async def read(self, stream: int) -> bytes:
+    async def read(self, stream: int, *, consume: bool = True) -> bytes:
         """The next bytes of a stream, all there are; empty at its end. Cancelling loses nothing.
+
+        Args:
+            stream: the stream's number.
+            consume: whether they count as used now. If not, the peer keeps them, and sends no more than the window
+                beyond them, until `consume` is called with their number, or with parts of it.
 
         Raises:
             CodedError: the channel failed before the stream ended.
         """
-        return await self._inbox.read(stream)
+        return await self._inbox.read(stream, consume=consume)
 
     async def read_any(self, *streams: int) -> tuple[int, bytes] | None:
         """The next bytes of whichever of these streams has some, and which; None once all have ended.
@@ -300,8 +309,9 @@ class _Inbox:
 
     def finished(self, result: Fields) -> None:
         self._result = result
-        # Everything has arrived and is kept here, so the peer may forget it.
-        self._channel.confirm()
+        if self._channel.confirms_itself:
+            # Everything has arrived and is kept here, so the peer may forget it.
+            self._channel.confirm()
         self.notify()
 
     def confirmed(self) -> None:
@@ -333,25 +343,26 @@ class _Inbox:
                 return credit
             await self._change()
 
-    async def read(self, stream: int) -> bytes:
-        found = await self.read_any((stream,))
+    async def read(self, stream: int, *, consume: bool) -> bytes:
+        found = await self.read_any((stream,), consume=consume)
         return b"" if found is None else found[1]
 
-    async def read_any(self, streams: Sequence[int]) -> tuple[int, bytes] | None:
+    async def read_any(self, streams: Sequence[int], *, consume: bool = True) -> tuple[int, bytes] | None:
         while True:
             for stream in streams:
                 if self._buffers[stream]:
-                    return stream, self._take(stream)
+                    return stream, self._take(stream, consume=consume)
             # After our close the peer's bytes are dropped, so there is nothing to wait for.
             if self._result is not None or self._ended.issuperset(streams) or self.is_closed_here:
                 return None
             await self._change()
 
-    def _take(self, stream: int) -> bytes:
+    def _take(self, stream: int, *, consume: bool) -> bytes:
         buffer = self._buffers[stream]
         data = buffer[0] if len(buffer) == 1 else b"".join(buffer)
         buffer.clear()
-        self._channel.consume(stream, len(data))
+        if consume:
+            self._channel.consume(stream, len(data))
         return data
 
     async def result(self) -> Fields:
