@@ -191,7 +191,7 @@ def _assemble(
         clock=clock,
         changes=approvals.changes,
     )
-    cache, recorder = settings.locations.cache, Recorder(store, records)
+    cache, recorder = settings.locations.cache, Recorder(store, records, sandboxes.secrets)
     usage = UsageSampler(
         sandboxes.powered, approvals.changes, interval_s=settings.usage_interval_s, clock=clock
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cloche_hub.domain.masking import NO_SECRETS, Secrets
 from cloche_hub.domain.sandbox import Sandbox
 
 ENTROPY_SIZE = 64
@@ -38,13 +39,16 @@ class Identity:
         }
 
 
-def identity_of(sandbox: Sandbox, *, entropy: bytes, clock_ns: int) -> Identity:
+def identity_of(
+    sandbox: Sandbox, *, entropy: bytes, clock_ns: int, secrets: Secrets = NO_SECRETS
+) -> Identity:
     """The identity of a sandbox's machine.
 
     Args:
         sandbox: whose machine it is; its name becomes the host name.
         entropy: `ENTROPY_SIZE` fresh random bytes.
         clock_ns: the wall clock now.
+        secrets: the sandbox's, which stand beside its environment.
     """
     return Identity(
         sandbox=sandbox.id,
@@ -52,5 +56,5 @@ def identity_of(sandbox: Sandbox, *, entropy: bytes, clock_ns: int) -> Identity:
         machine_id=hashlib.sha256(b"cloche machine " + sandbox.id.encode()).hexdigest()[:32],
         clock_ns=clock_ns,
         entropy=entropy,
-        env=sandbox.env,
+        env={**sandbox.env, **secrets.variables},
     )

@@ -1,7 +1,7 @@
 """What clients ask for, parsed and checked: `sandbox.create` and `exec`, and what every program that is started needs.
 
 Parsed at the border, trusted inside: whoever holds one of these values need not check it again.
-Rule: an environment's values never reach the audit or a log, its names do.
+Rule: an environment's values never reach the audit or a log, its names do. So with secrets, which no error says either.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from cloche_hub.domain.audit import Json
@@ -17,6 +17,7 @@ from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.flavors import DEFAULT_FLAVOR, Flavor, flavor_named
 from cloche_hub.domain.guest_limits import GUEST_LIMITS
 from cloche_hub.domain.ids import new_id
+from cloche_hub.domain.masking import MIN_SECRET, NO_SECRETS, Secrets
 from cloche_hub.domain.names import check_name, friendly_name
 from cloche_hub.domain.paths import parse_folder
 from cloche_hub.domain.references import check_reference
@@ -28,6 +29,7 @@ MAX_ENV = 512
 """Variables."""
 MAX_ENV_NAME = 128
 """Characters of a variable's name."""
+MAX_SECRETS = 64
 MAX_LABELS = 64
 MAX_LABEL_VALUE = 256
 """Characters."""
@@ -67,6 +69,8 @@ class CreateRequest:
     lease_s: float
     build: bool
     """Build the image first if there is none."""
+    secrets: Secrets = field(default=NO_SECRETS, repr=False)
+    """In the environment too, but no part of the sandbox that is stored."""
 
     def sandbox(self, *, owner: str, at: datetime, crowded: bool = False) -> Sandbox:
         """The sandbox asked for, in its first state, with a fresh id.
@@ -98,6 +102,7 @@ class CreateRequest:
             "flavor": self.flavor.name,
             "labels": dict(self.labels),
             "env_names": sorted(self.env),
+            "secret_names": sorted(self.secrets.variables),
             "lease_ms": round(self.lease_s * 1000),
         }
 
@@ -127,27 +132,29 @@ def parse_create(params: object, *, default_lease_s: float, max_lease_s: float) 
     """A `sandbox.create` from its parameters.
 
     Args:
-        params: {recipe, flavor, name?, env, labels, lease_s?, build}; what is absent has a default.
+        params: {recipe, flavor, name?, env, secrets, labels, lease_s?, build}; what is absent has a default.
         default_lease_s: the lease of one that names none.
         max_lease_s: the longest lease there is.
 
     Raises:
         BadRequest: names the field and says what would do.
     """
-    fields = Fields.of(params, ("recipe", "flavor", "name", "env", "labels", "lease_s", "build"))
+    fields = Fields.of(params, ("recipe", "flavor", "name", "env", "secrets", "labels", "lease_s", "build"))
     recipe = parse_recipe(fields)
     name = fields.optional_text("name")
     lease_s = fields.seconds("lease_s", most=max_lease_s)
     if lease_s is not None and lease_s < MIN_LEASE_S:
         raise BadRequest(f"lease_s must be at least {MIN_LEASE_S:g} second, not {lease_s:g}")
+    env = parse_env(fields)
     return CreateRequest(
         recipe=recipe,
         flavor=flavor_named(fields.text("flavor", DEFAULT_FLAVOR)),
         name=None if name is None else check_name(name),
-        env=parse_env(fields),
+        env=env,
         labels=parse_labels(fields),
         lease_s=default_lease_s if lease_s is None else lease_s,
         build=fields.flag("build", default=False),
+        secrets=_parse_secrets(fields, env),
     )
 
 
@@ -194,14 +201,7 @@ def parse_env(fields: Fields) -> dict[str, str]:
     Raises:
         BadRequest: a variable's name or size will not do, or all together are too large.
     """
-    env = fields.text_map("env", most=MAX_ENV)
-    for variable in env.items():
-        if len(variable[0]) > MAX_ENV_NAME or not _VARIABLE.fullmatch(variable[0]):
-            raise BadRequest(
-                f"env has a variable {variable[0][:60]!r}: a name has up to {MAX_ENV_NAME} letters, digits and '_'"
-            )
-        if _variable_size(variable) > MAX_ARGUMENT:
-            raise BadRequest(f"env[{variable[0][:60]!r}] is longer than {MAX_ARGUMENT} bytes")
+    env = _parse_variables(fields, "env", most=MAX_ENV)
     if _size(env) > MAX_ARGUMENTS:
         raise BadRequest(
             f"env is {_size(env)} bytes; the limit is {MAX_ARGUMENTS}; pass data in files or by stdin"
@@ -279,6 +279,33 @@ def program_detail(
     if user is not None:
         detail["user"] = user
     return detail
+
+
+def _parse_secrets(fields: Fields, env: Mapping[str, str]) -> Secrets:
+    """The `secrets` of a request, which are variables beside those of `env`."""
+    variables = _parse_variables(fields, "secrets", most=MAX_SECRETS)
+    for name, value in variables.items():
+        if name in env:
+            raise BadRequest(f"{name} is in env and in secrets; give it once")
+        if len(value.strip().encode()) < MIN_SECRET:
+            raise BadRequest(
+                f"secrets[{name!r}] is shorter than {MIN_SECRET} bytes: it could not be hidden; give it in env"
+            )
+    if _size(env) + _size(variables) > MAX_ARGUMENTS:
+        raise BadRequest(f"env and secrets are more than {MAX_ARGUMENTS} bytes together; pass data in files")
+    return Secrets(variables)
+
+
+def _parse_variables(fields: Fields, name: str, *, most: int) -> dict[str, str]:
+    variables = fields.text_map(name, most=most)
+    for variable in variables.items():
+        if len(variable[0]) > MAX_ENV_NAME or not _VARIABLE.fullmatch(variable[0]):
+            raise BadRequest(
+                f"{name} has a variable {variable[0][:60]!r}: a name has up to {MAX_ENV_NAME} letters, digits and '_'"
+            )
+        if _variable_size(variable) > MAX_ARGUMENT:
+            raise BadRequest(f"{name}[{variable[0][:60]!r}] is longer than {MAX_ARGUMENT} bytes")
+    return variables
 
 
 def _cut(argv: tuple[str, ...]) -> list[str]:

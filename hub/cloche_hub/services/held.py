@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from cloche_hub.domain.audit import Json
 from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.domain.masking import NO_SECRETS, Secrets
 from cloche_hub.domain.sandbox import Move, Sandbox, State, move
 from cloche_hub.errors import Cancelled
 from cloche_hub.ports import Guest, Machine
@@ -40,6 +41,8 @@ class Held:
     """Done when somebody wants it gone."""
     tell: Callable[[Sandbox], None] = lambda _sandbox: None
     """Told the sandbox whenever it changes, once it can be seen; must not wait and must not raise."""
+    secrets: Secrets = NO_SECRETS
+    """In the environment of its machine, and in nothing that is kept."""
     _is_recorded: bool = False
     life: asyncio.Task[None] | None = None
     machine: Machine | None = None
@@ -74,10 +77,15 @@ class Held:
         self.tell(self._sandbox)
 
 
-def hold(sandbox: Sandbox, tell: Callable[[Sandbox], None] = lambda _sandbox: None) -> Held:
+def hold(
+    sandbox: Sandbox,
+    tell: Callable[[Sandbox], None] = lambda _sandbox: None,
+    *,
+    secrets: Secrets = NO_SECRETS,
+) -> Held:
     """The record of a sandbox; `tell` hears of every change that can be seen."""
     loop = asyncio.get_running_loop()
-    held = Held(sandbox, loop.create_future(), loop.create_future(), tell)
+    held = Held(sandbox, loop.create_future(), loop.create_future(), tell, secrets)
     # Whoever made it may be gone by the time it fails: then nobody looks at the reason here.
     held.started.add_done_callback(lambda started: started.exception())
     return held

@@ -171,7 +171,7 @@ class Lives:
             await self._keep(held, held.machine, image, order.actor)
         except Exception as error:
             # The edge of a life: a defect here must not take the other sandboxes with it.
-            reason = _reason_of(error)
+            reason = _reason_to_keep(held, error)
             if isinstance(reason, InternalError):
                 _log.error("sandbox_defect", sandbox=held.sandbox.id, exc_info=error)
             return reason
@@ -212,7 +212,9 @@ class Lives:
             _check_agent(image, (await guest.greeting()).info.get("agent"))
         with timed(held, "identity"):
             entropy = secrets.token_bytes(ENTROPY_SIZE)
-            await guest.become(identity_of(held.sandbox, entropy=entropy, clock_ns=time.time_ns()))
+            await guest.become(
+                identity_of(held.sandbox, entropy=entropy, clock_ns=time.time_ns(), secrets=held.secrets)
+            )
 
     async def _record_start(self, held: Held, guest: Guest, machine: Machine, actor: str) -> None:
         known = replace(
@@ -330,10 +332,18 @@ def _reason_of(error: BaseException) -> CodedError:
     return InternalError("the hub failed; its log has the cause")
 
 
+def _reason_to_keep(held: Held, error: BaseException) -> CodedError:
+    """The same without the sandbox's secrets: a guest chooses its last words, and they are recorded."""
+    reason = _reason_of(error)
+    return (
+        type(reason)(held.secrets.mask(reason.message), **reason.details) if held.secrets.hidden else reason
+    )
+
+
 def _end_of_calls(held: Held, error: BaseException) -> CodedError:
     """What those are told who wait for something of the guest."""
     if held.ending.done():
         return Cancelled(f"sandbox {held.sandbox.label} ends: {held.ending.result().reason}")
     if isinstance(error, asyncio.CancelledError):
         return Cancelled("the hub is going away")
-    return MachineFailed(f"sandbox {held.sandbox.label} has failed: {_reason_of(error).message}")
+    return MachineFailed(f"sandbox {held.sandbox.label} has failed: {_reason_to_keep(held, error).message}")

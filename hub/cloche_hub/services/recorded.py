@@ -8,6 +8,7 @@
 
 Rules:
 - Every start that was recorded has an end that is, whoever goes away and however full the disk.
+- A sandbox's secrets are masked in whatever is recorded, also where a caller or its guest wrote them out.
 - A failure that cannot be recorded now is told all the same; an end that cannot is told as just that.
 - What is recorded only when it is over begins only while nothing waits to be recorded: so what waits is bounded by what
   was under way.
@@ -22,6 +23,7 @@ from typing import Any
 
 from cloche_hub.domain.audit import Json
 from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.domain.masking import NO_SECRETS, Secrets
 from cloche_hub.errors import Cancelled, CodedError, InternalError, NoSpace
 from cloche_hub.ports import Store
 from cloche_hub.services.records import Change, Records, noting
@@ -37,10 +39,16 @@ class Recorder:
     Args:
         store: for starts, which may fail.
         records: for ends, which may not.
+        secrets: what no record of a sandbox may hold.
     """
 
-    def __init__(self, store: Store, records: Records) -> None:
-        self.store, self.records = store, records
+    def __init__(
+        self,
+        store: Store,
+        records: Records,
+        secrets: Callable[[str], Secrets] = lambda _sandbox_id: NO_SECRETS,
+    ) -> None:
+        self.store, self.records, self.secrets = store, records, secrets
 
     def work(
         self,
@@ -79,6 +87,8 @@ class Recorded:
         so_far: Callable[[], Mapping[str, Json]],
     ) -> None:
         self._store, self._records = recorder.store, recorder.records
+        # Now: by the time it ends, its sandbox may be gone.
+        self._secrets = recorder.secrets(sandbox_id)
         self._sandbox_id, self._actor, self._about = sandbox_id, actor, about
         self._failed, self._called_off, self._so_far = failed, called_off, so_far
         self._is_over = False
@@ -145,7 +155,8 @@ class Recorded:
         await self._records.keep(self._noting(event, detail))
 
     def _noting(self, event: AuditName, detail: Mapping[str, Json]) -> Change:
-        return noting(event, actor=self._actor, sandbox=self._sandbox_id, detail={**self._about, **detail})
+        masked = {key: self._secrets.mask_json(value) for key, value in {**self._about, **detail}.items()}
+        return noting(event, actor=self._actor, sandbox=self._sandbox_id, detail=masked)
 
 
 def _gone() -> Cancelled:

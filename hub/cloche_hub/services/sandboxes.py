@@ -17,6 +17,7 @@ import structlog
 
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.events import Topic
+from cloche_hub.domain.masking import NO_SECRETS, Secrets
 from cloche_hub.domain.references import gone, resolve
 from cloche_hub.domain.requests import CreateRequest
 from cloche_hub.domain.sandbox import Sandbox, State, is_expired, require_running, touched
@@ -115,7 +116,8 @@ class Sandboxes:
         began = loop.time()
         image = await self._images.find(request.recipe, build=request.build)
         self._require_room()
-        held = hold(request.sandbox(owner=owner, at=self._clock.now()), self._tell)
+        sandbox = request.sandbox(owner=owner, at=self._clock.now())
+        held = hold(sandbox, self._tell, secrets=request.secrets)
         held.steps["image"] = round(loop.time() - began, 4)
         self._held[held.sandbox.id] = held
         self._begin(held, self._lives.lead(held, Order(request, actor, progress, image)))
@@ -219,6 +221,11 @@ class Sandboxes:
         finally:
             held.busy -= 1
             held.sandbox = touched(held.sandbox, at=self._clock.now())
+
+    def secrets(self, sandbox_id: str) -> Secrets:
+        """What must not be found in anything that is kept of it; none if it is gone, or a hub before this one made it."""
+        held = self._held.get(sandbox_id)
+        return NO_SECRETS if held is None else held.secrets
 
     @property
     def machines(self) -> int:

@@ -57,10 +57,23 @@ def test_the_largest_command_fits_a_frame_however_its_arguments_are_cut(piece: i
     assert len(encode(opened, GUEST_LIMITS)) <= GUEST_LIMITS.max_frame
 
 
-def test_the_largest_environment_fits_a_frame_of_a_command_and_of_a_new_machine() -> None:
+def test_the_largest_environment_fits_a_frame_of_a_command() -> None:
     env = _variables(MAX_ARGUMENTS - 1024)
     request = parse_exec({"sandbox": "web", "argv": ["true"], "env": env, **_LONGEST})
-    created = parse_create({"env": env}, default_lease_s=60, max_lease_s=60)
-    become = identity_of(sandbox(env=created.env), entropy=bytes(ENTROPY_SIZE), clock_ns=1 << 62)
-    for kind, params in (("exec", guest_params("ex_" + "x" * 26, request)), ("become", become.params())):
-        assert len(encode(Open(2**40 + 1, kind, params, 4 << 20), GUEST_LIMITS)) <= GUEST_LIMITS.max_frame
+    opened = Open(2**40 + 1, "exec", guest_params("ex_" + "x" * 26, request), 4 << 20)
+    assert len(encode(opened, GUEST_LIMITS)) <= GUEST_LIMITS.max_frame
+
+
+def test_the_largest_environment_with_every_secret_fits_a_frame_of_a_new_machine() -> None:
+    secrets = {f"B{number:02}": "x" * 10 for number in range(64)}
+    created = parse_create(
+        {"env": _variables(MAX_ARGUMENTS - 1024), "secrets": secrets}, default_lease_s=60, max_lease_s=60
+    )
+    become = identity_of(
+        sandbox(env=created.env),
+        entropy=bytes(ENTROPY_SIZE),
+        clock_ns=1 << 62,
+        secrets=created.secrets,
+    )
+    opened = Open(2**40 + 1, "become", become.params(), 4 << 20)
+    assert len(encode(opened, GUEST_LIMITS)) <= GUEST_LIMITS.max_frame

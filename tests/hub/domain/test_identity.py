@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cloche_hub.domain.identity import ENTROPY_SIZE, Identity, identity_of
+from cloche_hub.domain.masking import Secrets
 from tests.hub.domain.examples import sandbox
 
 ENTROPY = bytes(range(ENTROPY_SIZE))
@@ -21,6 +22,13 @@ def test_a_clone_takes_its_sandboxes_name_environment_and_the_hosts_clock() -> N
         "entropy": ENTROPY,
         "env": {"TOKEN": "secret"},
     }
+
+
+def test_secrets_stand_beside_the_environment() -> None:
+    told = identity_of(
+        sandbox(env={"A": "b"}), entropy=ENTROPY, clock_ns=5, secrets=Secrets({"TOKEN": "hunter2"})
+    )
+    assert told.env == {"A": "b", "TOKEN": "hunter2"}
 
 
 def test_a_machine_id_has_the_form_of_etc_machine_id_and_is_the_sandboxs_own() -> None:

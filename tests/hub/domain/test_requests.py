@@ -10,6 +10,7 @@ import pytest
 from cloche_hub.domain import requests
 from cloche_hub.domain.audit import GENESIS, MAX_EVENT, chain, event_to_line
 from cloche_hub.domain.flavors import FLAVORS
+from cloche_hub.domain.masking import Secrets
 from cloche_hub.domain.requests import CreateRequest, ExecRequest, parse_create, parse_exec
 from cloche_hub.domain.sandbox import State
 from cloche_hub.errors import BadRequest
@@ -65,12 +66,23 @@ def test_a_full_create_is_taken_over() -> None:
         ({"env": {"A": "x" * (128 << 10)}}, r"env\['A'\] is longer than 131071 bytes"),
         ({"env": {f"A{n}": "" for n in range(513)}}, "env has 513 entries; the limit is 512"),
         ({"env": {"A": "x" * 114_685, "B": "x" * 114_686}}, "env is 229377 bytes; the limit is 229376"),
+        ({"secrets": {"1A": "hunter2"}}, "secrets has a variable '1A'"),
+        ({"secrets": {"A": "x" * (128 << 10)}}, r"secrets\['A'\] is longer than 131071 bytes"),
+        ({"secrets": {"A": "abc"}}, r"secrets\['A'\] is shorter than 4 bytes"),
+        ({"secrets": {"A": " \nabc\n"}}, "shorter than 4 bytes"),
+        ({"secrets": {"A": "hunter2"}, "env": {"A": ""}}, "A is in env and in secrets; give it once"),
+        ({"secrets": {f"A{n}": "hunter2" for n in range(65)}}, "secrets has 65 entries; the limit is 64"),
+        (
+            {"secrets": {"A": "x" * 114_685}, "env": {"B": "x" * 114_686}},
+            "env and secrets are more than 229376 bytes together",
+        ),
         ({"labels": {"-a": ""}}, "labels has a key '-a'"),
         ({"labels": {"a": "x" * 257}}, r"labels\['a'\] must be at most 256"),
         ({"labels": {"a": "x\ny"}}, "printable"),
         ({"labels": {f"a{n}": "" for n in range(65)}}, "labels has 65 entries; the limit is 64"),
         ({"lease_s": 0}, "lease_s must be above 0 and at most 86400 seconds"),
         ({"lease_s": 86401}, "lease_s"),
+        ({"lease_s": 0.5}, "lease_s must be at least 1 second, not 0.5"),
         ({"build": 1}, "build must be true or false"),
         ({"network": "off"}, "unknown field 'network'"),
     ],
@@ -94,13 +106,40 @@ def test_a_new_sandbox_has_what_was_asked_for() -> None:
     assert new.id.startswith("sb_")
 
 
+def test_secrets_are_beside_the_sandbox_and_neither_in_it_nor_in_a_log() -> None:
+    request = create(env={"A": "b"}, secrets={"TOKEN": "hunter2"})
+    assert request.secrets == Secrets({"TOKEN": "hunter2"})
+    assert request.sandbox(owner="ann", at=MOMENT).env == {"A": "b"}
+    assert "hunter2" not in repr(request)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"secrets": "hunter2"},
+        {"secrets": ["hunter2"]},
+        {"secrets": {"A": ["hunter2"]}},
+        {"secrets": {"A": "hunter2\0"}},
+        {"secrets": {"A": "hunter2", "B": 1}},
+        {"secrets": {"A": "hunter2"}, "env": {"A": "hunter2"}},
+        {"secrets": {"A": "hunter2" + "x" * (128 << 10)}},
+    ],
+)
+def test_no_error_says_a_secret(params: dict[str, Any]) -> None:
+    with pytest.raises(BadRequest) as raised:
+        create(**params)
+    assert "hunter2" not in str([raised.value, raised.value.details])
+
+
 def test_a_sandbox_nobody_named_gets_a_name_and_a_longer_one_where_that_was_taken() -> None:
     assert create().sandbox(owner="ann", at=MOMENT).name.count("-") == 1
     assert create().sandbox(owner="ann", at=MOMENT, crowded=True).name.count("-") == 2
 
 
 def test_the_audit_of_a_create_names_variables_but_not_their_values() -> None:
-    request = create(name="web", env={"TOKEN": "secret"}, labels={"c": "d"}, lease_s=1.5)
+    request = create(
+        name="web", env={"TOKEN": "secret"}, secrets={"KEY": "hunter2"}, labels={"c": "d"}, lease_s=1.5
+    )
     assert request.audit_detail(request.sandbox(owner="ann", at=MOMENT)) == {
         "name": "web",
         "owner": "ann",
@@ -108,6 +147,7 @@ def test_the_audit_of_a_create_names_variables_but_not_their_values() -> None:
         "flavor": "small",
         "labels": {"c": "d"},
         "env_names": ["TOKEN"],
+        "secret_names": ["KEY"],
         "lease_ms": 1500,
     }
 
@@ -186,7 +226,8 @@ def test_the_audit_cuts_a_long_command_line_and_keeps_its_digest(argv: list[str]
 def test_the_largest_requests_fit_into_an_audit_event() -> None:
     env = {f"A{n:03}" + "x" * 124: "" for n in range(512)}
     labels = {f"a{n:02}" + "x" * 60: "\U0001f33b" * 256 for n in range(64)}
-    largest_create = create(env=env, labels=labels)
+    secrets = {f"B{n:03}" + "x" * 124: "xxxx" for n in range(64)}
+    largest_create = create(env=env, labels=labels, secrets=secrets)
     largest_exec = exec_(argv=["\x1b" * 4096, "x"], cwd="/" + "\x1b" * 4094, env=env)
     for detail in (
         largest_create.audit_detail(largest_create.sandbox(owner="ann", at=MOMENT)),

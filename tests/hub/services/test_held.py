@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cloche_hub.domain.masking import Secrets
 from cloche_hub.domain.sandbox import Move, State, move
 from cloche_hub.errors import Cancelled
 from cloche_hub.services.held import Ending, ask_to_end, begin_removal, hold, milliseconds, timed
@@ -22,6 +23,12 @@ async def test_changes_are_told_once_the_sandbox_can_be_seen() -> None:
     held.set_recorded()
     begin_removal(held, EARLY, Time().clock)
     assert (told, held.is_recorded) == ([State.CREATING, State.REMOVING], True)
+
+
+async def test_secrets_are_held_and_show_in_no_log() -> None:
+    held = hold(sandbox(), secrets=Secrets({"TOKEN": "hunter2"}))
+    assert held.secrets.mask("hunter2") == "*******"
+    assert "hunter2" not in repr(held)
 
 
 async def test_a_sandbox_ends_for_the_first_who_asks() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from cloche_hub.domain.audit import Json
 from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.domain.masking import Secrets
 from cloche_hub.errors import Cancelled, NoSpace, NotFound
 from cloche_hub.services.recorded import Recorded, Recorder
 from cloche_hub.services.records import Records
@@ -26,7 +27,8 @@ class Desk:
 
     def __init__(self, store: FlakyStore) -> None:
         self.store, self.records = store, Records(store)
-        self.recorder = Recorder(store, self.records)
+        self.secrets = {"sb_1": Secrets({"TOKEN": "hunter2"})}
+        self.recorder = Recorder(store, self.records, lambda sandbox_id: self.secrets[sandbox_id])
 
     def work(self, **options: Any) -> Recorded:
         return self.recorder.work(
@@ -59,6 +61,20 @@ async def test_a_start_and_an_end_are_recorded_with_what_all_events_say(tmp_path
         ]
         (event, _) = await it.store.audit.tail(limit=100)
         assert (event.actor, event.sandbox) == ("tok_1", "sb_1")
+
+
+async def test_a_sandboxs_secrets_are_in_no_record_of_it_even_when_it_is_gone(tmp_path: Path) -> None:
+    async with desk(tmp_path) as it:
+        work = it.work(so_far=lambda: {"path": "/hunter2"})
+        del it.secrets["sb_1"]
+        await work.start(AuditName.EXEC_STARTED, {"argv": ["echo", "hunter2"]})
+        with pytest.raises(NotFound):
+            async with work.watched():
+                raise NotFound("no such file: hunter2")
+        assert [detail for _, detail in await it.events()] == [
+            {"exec": "ex_1", "argv": ["echo", "*******"]},
+            {"exec": "ex_1", "path": "/*******", "code": "not_found", "reason": "no such file: *******"},
+        ]
 
 
 async def test_a_failure_is_recorded_when_it_is_raised_and_only_once(tmp_path: Path) -> None:
