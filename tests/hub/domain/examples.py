@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cloche_hub.domain.approval import Approval, ApprovalState, OnDeadline
+from cloche_hub.domain.console import Console, ConsoleKind, Viewer, ViewerMode
 from cloche_hub.domain.sandbox import Sandbox, State
 
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -49,3 +50,38 @@ def approval(**changes: Any) -> Approval:
     text = (changes.get("params") or fields["params"]).encode()
     digest = {"params_sha256": hashlib.sha256(text).hexdigest(), "params_bytes": len(text)}
     return Approval(**{**fields, **digest, **changes})
+
+
+def console(**changes: Any) -> Console:
+    """An open console of `sandbox()` that nobody looks at, opened at `MOMENT`."""
+    fields: dict[str, Any] = {
+        "id": "con_4h7x2m9qk1tz",
+        "sandbox": "sb_7k2m9qx4tn0c",
+        "sandbox_name": "mossy-acorn",
+        "owner": "admin",
+        "labels": {"team": "ml"},
+        "name": "1",
+        "kind": ConsoleKind.PTY,
+        "command": ("vim", "a.txt"),
+        "user": None,
+        "rows": 24,
+        "cols": 80,
+        "created_at": MOMENT,
+        "created_by": "tok_1",
+        "created_by_name": "ann's laptop",
+    }
+    return Console(**{**fields, **changes})
+
+
+def viewer(number: int = 1, **changes: Any) -> Viewer:
+    """A watching viewer of `console()`, there since `MOMENT`."""
+    fields: dict[str, Any] = {
+        "id": f"v{number}",
+        "token": f"tok_{number}",
+        "name": f"person {number}",
+        "mode": ViewerMode.WATCHING,
+        "rows": 30,
+        "cols": 100,
+        "since": MOMENT,
+    }
+    return Viewer(**{**fields, **changes})
