@@ -221,6 +221,33 @@ async def test_the_boot_log_is_no_longer_than_asked_for_and_outlasts_the_machine
         assert (await machine.boot_log(max_bytes=1 << 20)).startswith(log[:10])
 
 
+async def test_who_follows_the_boot_log_gets_what_is_kept_at_once_and_its_end_with_the_machine(
+    subject: Open,
+) -> None:
+    async with subject() as it, started(it) as machine:
+        log = await machine.boot_log(max_bytes=1 << 20)
+        async with contextlib.aclosing(machine.follow_boot_log()) as follower:
+            first = await anext(follower)
+            assert (first.data[: len(log)], first.is_cut) == (log, False)
+            await machine.stop(grace_s=0)
+            rest = b"".join([output.data async for output in follower])
+        kept = await machine.boot_log(max_bytes=1 << 20)
+        assert (first.data + rest)[-len(kept) :] == kept
+        # What has ended can be followed, too.
+        assert b"".join([output.data async for output in machine.follow_boot_log()]) == kept
+
+
+async def test_a_boot_log_can_be_followed_by_many_and_left_at_any_time(subject: Open) -> None:
+    async with subject() as it, started(it) as machine:
+        for _ in range(3):
+            async with (
+                contextlib.aclosing(machine.follow_boot_log()) as one,
+                contextlib.aclosing(machine.follow_boot_log()) as other,
+            ):
+                assert (await anext(one)).data[:10] == (await anext(other)).data[:10]
+        assert await machine.boot_log(max_bytes=1 << 20)
+
+
 async def test_preparing_twice_makes_one_template(subject: Open) -> None:
     steps: list[Progress] = []
     async with subject() as it:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 
 from cloche_hub.domain.flavors import Flavor
 from cloche_hub.errors import CodedError, MachineFailed
 from cloche_hub.ports import (
+    BootOutput,
     CacheUse,
     HypervisorStatus,
     MachineExit,
@@ -39,6 +40,10 @@ class FakeMachine:
         """The grace of each `stop`."""
         self.fail_stop: Exception | None = None
         self.fail_boot_log: Exception | None = None
+        self.followers = 0
+        """Those who follow the serial console now."""
+        self._printed = [BootOutput(BOOT_LOG)]
+        self._news = asyncio.Event()
         self._links: Links = asyncio.Queue()
         self._writer: asyncio.StreamWriter | None = None
         self._ended: asyncio.Future[MachineExit] = asyncio.get_running_loop().create_future()
@@ -101,7 +106,28 @@ class FakeMachine:
     async def boot_log(self, *, max_bytes: int) -> bytes:
         if self.fail_boot_log is not None:
             raise self.fail_boot_log
-        return BOOT_LOG[-max_bytes:]
+        return b"".join(output.data for output in self._printed)[-max_bytes:]
+
+    async def follow_boot_log(self) -> AsyncGenerator[BootOutput]:
+        seen = len(self._printed)
+        self.followers += 1
+        try:
+            yield BootOutput(await self.boot_log(max_bytes=1 << 20))
+            while True:
+                while seen < len(self._printed):
+                    seen += 1
+                    yield self._printed[seen - 1]
+                if self._ended.done():
+                    return
+                self._news.clear()
+                await self._news.wait()
+        finally:
+            self.followers -= 1
+
+    def print(self, data: bytes, *, is_cut: bool = False) -> None:
+        """The guest writes to its serial console; `is_cut`: too fast to be read, with a gap before this."""
+        self._printed.append(BootOutput(data, is_cut))
+        self._news.set()
 
     def crash(self) -> None:
         """Ends it as a dying QEMU would."""
@@ -111,6 +137,7 @@ class FakeMachine:
         """Ends it, unless it has ended."""
         if not self._ended.done():
             self._ended.set_result(how)
+            self._news.set()
 
     def _cut(self) -> None:
         """Ends the link there is; the agent sees it once it reads."""

@@ -12,6 +12,7 @@ from cloche_hub.ports.guests import ConnectGuest, Guest
 from cloche_hub.ports.images import CacheUse, Image, Images, OnProgress, Progress
 from cloche_hub.ports.machines import (
     AwaitAgent,
+    BootOutput,
     Hypervisor,
     HypervisorStatus,
     Machine,
@@ -35,6 +36,7 @@ from cloche_hub.ports.store import AuditLog, Store, Transaction
 __all__ = [
     "AuditLog",
     "AwaitAgent",
+    "BootOutput",
     "CacheUse",
     "ConnectGuest",
     "Entry",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -44,6 +44,15 @@ class MachineUse:
     """Blocks in use by its overlay."""
 
 
+@dataclass(frozen=True, slots=True)
+class BootOutput:
+    """A piece of what a machine's serial console has printed."""
+
+    data: bytes
+    is_cut: bool = False
+    """Whether something is missing before it or in it: the guest was faster than whoever reads."""
+
+
 class Machine(Protocol):
     """One running virtual machine."""
 
@@ -81,6 +90,14 @@ class Machine(Protocol):
 
     async def boot_log(self, *, max_bytes: int) -> bytes:
         """The newest bytes of the serial console; also after the machine has ended, until it is removed."""
+        ...
+
+    def follow_boot_log(self) -> AsyncGenerator[BootOutput]:
+        """What is kept of the serial console (at once, maybe nothing), then what it prints, until the machine has ended.
+
+        It is looked at while somebody asks for more, and never kept for somebody who does not: what is too much is
+        missing. Any number may follow, at any time. Close it if it is left early.
+        """
         ...
 
 

@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from cloche_hub.errors import MachineFailed
-from cloche_hub.ports import MachineExit, MachineUse
+from cloche_hub.ports import BootOutput, MachineExit, MachineUse
 from cloche_hub.vm.exits import Asked, Ending, classify
 from cloche_hub.vm.process import cpu_seconds, pss_bytes
 from cloche_hub.vm.qemu import Qemu
 
 _LOG_TAIL = 4096
 _KILL_S = 10.0
+# Between two looks at the console for those who follow it: at first and while it prints, and when it has long been quiet.
+# The longer one is a person's patience; the shorter one bounds what a flood costs.
+_LOOK_S, _QUIET_LOOK_S = 0.1, 0.5
 
 
 class QemuMachine:
@@ -133,6 +136,25 @@ class QemuMachine:
             with contextlib.suppress(MachineFailed):
                 await self._qemu.read_console()
         return self._qemu.log.tail(max_bytes)
+
+    async def follow_boot_log(self) -> AsyncGenerator[BootOutput]:
+        """See ports.Machine."""
+        seen, pause_s, is_first = 0, _LOOK_S, True
+        while True:
+            # Asked first: what it says with its last breath is read below.
+            has_ended = self._exit.done()
+            if not has_ended:
+                with contextlib.suppress(MachineFailed):
+                    await self._qemu.read_console()
+            output, seen = self._qemu.log.since(seen), self._qemu.log.end
+            if output.data or is_first:
+                # Who begins to follow has not missed what nobody keeps.
+                yield BootOutput(output.data) if is_first else output
+                pause_s, is_first = _LOOK_S, False
+            if has_ended:
+                return
+            await self._exit_within(pause_s)
+            pause_s = min(2 * pause_s, _QUIET_LOOK_S)
 
     async def _exit_within(self, seconds: float) -> bool:
         if not self._exit.done():

@@ -103,7 +103,9 @@ class Qemu:
             MachineFailed: QEMU does not answer.
         """
         wanted = {"device": CONSOLE, "size": CONSOLE_BYTES, "format": "base64"}
-        self.log.append(base64.b64decode(await self.execute("ringbuf-read", wanted)))
+        data = base64.b64decode(await self.execute("ringbuf-read", wanted))
+        # QEMU does not say what has been overwritten, but a ring that is full has most likely been.
+        self.log.append(data, is_cut=len(data) >= CONSOLE_BYTES)
 
     # The guest
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cloche_hub.ports import BootOutput
 from cloche_hub.vm.boot_log import BootLog, last_lines
 
 
@@ -21,6 +22,32 @@ def test_what_the_template_printed_comes_first() -> None:
 
 def test_no_bytes_are_no_bytes() -> None:
     assert BootLog(b"booted").tail(0) == b""
+
+
+def test_what_came_after_a_place_is_told_from_there() -> None:
+    log = BootLog(b"boot", capacity=8)
+    assert (log.since(0), log.end) == (BootOutput(b"boot"), 4)
+    log.append(b"ed\n")
+    assert (log.since(4), log.since(log.end)) == (BootOutput(b"ed\n"), BootOutput(b""))
+
+
+def test_a_reader_who_is_too_slow_is_told_that_something_is_missing() -> None:
+    log = BootLog(capacity=8)
+    log.append(b"12345678")
+    assert log.since(0) == BootOutput(b"12345678")
+    log.append(b"9")
+    assert log.since(0) == BootOutput(b"23456789", is_cut=True)
+
+
+def test_what_was_lost_before_anybody_read_it_is_told_once_to_each_reader() -> None:
+    log = BootLog(b"boot", capacity=16)
+    log.append(b"late", is_cut=True)
+    assert log.since(0) == BootOutput(b"bootlate", is_cut=True)
+    assert log.since(4) == BootOutput(b"late", is_cut=True)
+    assert log.since(8) == BootOutput(b"")
+    log.append(b"r")
+    assert log.since(8) == BootOutput(b"r")
+    assert log.since(5) == BootOutput(b"ater")
 
 
 def test_last_lines_are_safe_to_print() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import pytest
 
 from cloche_hub.errors import MachineFailed
-from cloche_hub.ports import MachineExit
+from cloche_hub.ports import BootOutput, MachineExit
 from cloche_hub.vm.machine import QemuMachine
+from cloche_hub.vm.qemu import Qemu
 from tests.hub.vm.world import BOUND_S, World, spec
 from tests.support.fake_qemu import greet
 
@@ -121,6 +123,71 @@ async def test_its_console_begins_with_its_template_s_and_outlasts_it(world: Wor
             b"hello\nKernel panic - not syncing: told to\n"
         )
         assert await machine.boot_log(max_bytes=8) == b"told to\n"
+
+
+async def test_who_follows_its_console_hears_what_it_prints_and_its_last_words(world: World) -> None:
+    async with running(world) as machine, contextlib.aclosing(machine.follow_boot_log()) as console:
+        assert (await anext(console)).data == b"fake kernel booted\nfake kernel booted\n"
+        reader, writer = await machine.open_link()
+        writer.write(b"say hello\n")
+        await reader.readline()
+        assert await anext(console) == BootOutput(b"hello\n")
+        await tell(machine, b"panic")
+        rest = b"".join([output.data async for output in console])
+        assert rest == b"Kernel panic - not syncing: told to\n"
+
+
+async def test_its_console_is_left_alone_while_nobody_follows_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    execute = Qemu.execute
+
+    async def counted(qemu: Qemu, command: str, arguments: Mapping[str, object] | None = None) -> Any:
+        asked.append(command)
+        return await execute(qemu, command, arguments)
+
+    async with running(world) as machine:
+        monkeypatch.setattr("cloche_hub.vm.machine._LOOK_S", 0.001)
+        monkeypatch.setattr(Qemu, "execute", counted)
+        async with contextlib.aclosing(machine.follow_boot_log()) as console:
+            await anext(console)
+        assert asked == ["ringbuf-read"]
+        asked.clear()
+        reader, writer = await machine.open_link()
+        for _ in range(20):
+            writer.write(b"say hello\n")
+            await reader.readline()
+        assert asked == []
+
+
+async def test_a_follower_of_a_flooded_console_gets_the_newest_of_it_and_that_something_is_missing(
+    world: World,
+) -> None:
+    async with running(world) as machine, contextlib.aclosing(machine.follow_boot_log()) as console:
+        await anext(console)
+        reader, writer = await machine.open_link()
+        for letter in (b"a", b"b", b"c"):
+            writer.write(b"say " + letter * 60_000 + b"\n")
+            assert await reader.readline() == b"said\n"
+        output = await anext(console)
+        assert (len(output.data), output.is_cut, output.data[-9:]) == (64 << 10, True, b"c" * 8 + b"\n")
+        writer.write(b"say hello\n")
+        await reader.readline()
+        assert await anext(console) == BootOutput(b"hello\n")
+
+
+async def test_a_console_can_be_followed_although_its_qemu_does_not_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise MachineFailed("QEMU did not carry out ringbuf-read")
+
+    async with running(world) as machine, contextlib.aclosing(machine.follow_boot_log()) as console:
+        monkeypatch.setattr(Qemu, "execute", refuse)
+        assert (await anext(console)).data == b"fake kernel booted\n"
+        await machine.stop(grace_s=0)
+        assert [output async for output in console] == []
 
 
 async def test_a_guest_that_floods_its_console_keeps_the_hub_s_memory_bounded(world: World) -> None:
