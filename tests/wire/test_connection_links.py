@@ -16,7 +16,7 @@ from cloche_wire.errors import (
     Undecodable,
     WrongVersion,
 )
-from cloche_wire.events import Event, Failed, Finished, Opened, Parted, Ponged, Received
+from cloche_wire.events import Event, Failed, Finished, Opened, Parted, Ponged, Received, Unacknowledged
 from cloche_wire.frames import Accept, Bye, Close, Closed, Data, Frame, Hello, Open, Ping, Pong
 from tests.support.wire_pair import SESSION, TINY, Pair, Solo, frames_of, hello, message
 
@@ -157,7 +157,12 @@ class TestViolations:
         mine, theirs = (solo.bring(State.OPEN, opened_here=here) for here in (True, False))
         unsent = solo.connection.open("exec", {})
         error = LinkLost("enough")
-        assert solo.connection.fail_all(error) == [Failed(number, error) for number in (mine, theirs, unsent)]
+        said = (Unacknowledged(0, 0, (b"abc",)),)
+        assert solo.connection.fail_all(error) == [
+            Failed(mine, error, unacknowledged=said),
+            Failed(theirs, error, unacknowledged=said),
+            Failed(unsent, error),
+        ]
         assert solo.connection.fail_all(error) == []
         assert solo.connection.channels == {}
 

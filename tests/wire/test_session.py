@@ -6,8 +6,8 @@ import pytest
 
 from cloche_wire.channels import Standing, State
 from cloche_wire.errors import Cancelled, LinkLost, LocalProtocolError, RemoteProtocolError, TooLarge
-from cloche_wire.events import Confirmed, Event, Failed, Greeted, Opened
-from cloche_wire.frames import Accept, Close, Closed, Data, Frame, Hello, Open, Reset
+from cloche_wire.events import Confirmed, Event, Failed, Greeted, Opened, Unacknowledged
+from cloche_wire.frames import Accept, Ack, Close, Closed, Data, Frame, Hello, Open, Reset
 from tests.support.wire_pair import SESSION, TINY, Pair, Solo, frames_of, hello
 
 
@@ -314,7 +314,25 @@ class TestTakingUp:
         with pytest.raises(RemoteProtocolError, match=r"forgotten channel 4"):
             solo.greets(hello(generation=1, resumes=True))
         error = LinkLost("enough")
-        assert solo.connection.fail_all(error) == [Confirmed(over), Failed(open_, error)]
+        assert solo.connection.fail_all(error) == [
+            Confirmed(over),
+            Failed(open_, error, unacknowledged=(Unacknowledged(0, 0, (b"abc",)),)),
+        ]
+
+    def test_a_lost_state_tells_what_the_peer_had_not_acknowledged_of_each_stream(self) -> None:
+        solo = Solo(leader=False)
+        number = solo.bring(State.OPEN, opened_here=False)
+        solo.connection.send(number, 1, b"12345678")
+        solo.says()
+        solo.hears(Ack(number, 0, 3), Ack(number, 1, 4))
+        solo.connection.send(number, 1, b"90")
+        solo.connection.close(number)
+        failed, _ = solo.greets(hello(session=b"another session."))
+        assert isinstance(failed, Failed)
+        assert {
+            (left.stream, left.offset, b"".join(bytes(piece) for piece in left.pieces))
+            for left in failed.unacknowledged
+        } == {(0, 3, b""), (1, 4, b"567890")}
 
     def test_what_a_side_has_settled_fails_in_silence(self) -> None:
         solo = Solo(leader=True)

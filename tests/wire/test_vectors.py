@@ -45,8 +45,9 @@ def from_plain(value: Any) -> Any:
 
 
 def told(event: Event) -> dict[str, Any]:
-    """An event as JSON has it, but for whose error it is: both sides of a conversation know that anyway."""
-    fields = {key: plain(value) for key, value in event._asdict().items() if key != "by_peer"}
+    """An event as JSON has it, but for what both sides of a conversation know anyway: whose error it is, what was unsaid."""
+    known = ("by_peer", "unacknowledged")
+    fields = {key: plain(value) for key, value in event._asdict().items() if key not in known}
     return {"event": type(event).__name__, **fields}
 
 

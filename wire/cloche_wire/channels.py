@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 from cloche_wire.errors import CodedError, LocalProtocolError, RemoteProtocolError
+from cloche_wire.events import Unacknowledged
 from cloche_wire.frames import Accept, Ack, Buffer, Close, Data, Eof, Fields, Frame, Open, Reset, Tag
 from cloche_wire.limits import MAX_STREAMS, Limits
 from cloche_wire.streams import ReceiveStream, SendStream
@@ -313,6 +314,13 @@ class Channel:
         return acks
 
     # Across links.
+
+    def unacknowledged(self) -> tuple[Unacknowledged, ...]:
+        """What the peer may not have, of each stream that we have sent on."""
+        return tuple(
+            Unacknowledged(number, sending.acked, (*sending.unacked, *sending.unsent))
+            for number, sending in self.sending.items()
+        )
 
     def report(self) -> list[object]:
         """What our hello says of this channel: `[number, standing, [[stream, received, ended], …]]`."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from cloche_wire.errors import CodedError
-from cloche_wire.frames import Fields
+from cloche_wire.frames import Buffer, Fields
 
 
 class Greeted(NamedTuple):
@@ -70,13 +71,25 @@ class Confirmed(NamedTuple):
     channel: int
 
 
+@dataclass(frozen=True, slots=True)
+class Unacknowledged:
+    """What the peer had not acknowledged of a stream we sent on, when the channel's state was lost."""
+
+    stream: int
+    offset: int
+    """Where it begins: all before was acknowledged."""
+    pieces: tuple[Buffer, ...]
+
+
 class Failed(NamedTuple):
     """The channel is gone: the peer has reset it, or its state was lost with the peer (`link_lost`)."""
 
     channel: int
     error: CodedError
     by_peer: bool = False
-    """Whether the error is the peer's own words."""
+    """Whether the error is the peer's own words: it has reset the channel. Otherwise the state was lost."""
+    unacknowledged: tuple[Unacknowledged, ...] = ()
+    """Of a lost state: each stream we have sent on."""
 
 
 class Ponged(NamedTuple):

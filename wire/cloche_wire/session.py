@@ -190,7 +190,7 @@ class Session:
             if keeps_unsent and channel.opened_here and not channel.open_ever_sent:
                 continue
             if not channel.is_settled:
-                events.append(Failed(channel.number, error))
+                events.append(Failed(channel.number, error, unacknowledged=channel.unacknowledged()))
             self.forget(channel)
         self._highest_seen = 0
         self._holds_state = False
