@@ -1,0 +1,61 @@
+"""Text in the scrollback and on the screen, by the library's own search: it knows wrapped lines and wide characters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cloche_term.on_ghostty.library import NULL, check, ffi, lib
+from cloche_term.on_ghostty.native import NativeTerminal
+from cloche_term.terminal import Match
+
+MOST_NEEDLE_BYTES = 1024
+
+
+def find(native: NativeTerminal, text: str, *, limit: int) -> list[Match]:
+    """Where the text is; rows count from the oldest of the scrollback. The newest `limit`, oldest first."""
+    needle = text.encode(errors="replace")[:MOST_NEEDLE_BYTES]
+    search = ffi.new("GhosttySearch*")
+    check(lib.ghostty_search_new(NULL, search, native.handle), "making a search")
+    try:
+        wanted = ffi.new("GhosttyString*")
+        kept = ffi.new("uint8_t[]", needle)
+        wanted.ptr, wanted.len = kept, len(needle)
+        check(lib.ghostty_search_set(search[0], lib.GHOSTTY_SEARCH_OPT_NEEDLE, wanted), "searching")
+        check(lib.ghostty_search_run(search[0]), "searching")
+        return _matches(native, search[0], limit)
+    finally:
+        lib.ghostty_search_free(search[0])
+
+
+def _matches(native: NativeTerminal, search: Any, limit: int) -> list[Match]:
+    total = ffi.new("size_t*")
+    code = lib.ghostty_search_get(search, lib.GHOSTTY_SEARCH_DATA_TOTAL_MATCHES, total)
+    check(code, "counting what was found")
+    if not total[0] or limit <= 0:
+        return []
+    # The library gives all of them or none, the newest first.
+    found = ffi.new("GhosttySelection[]", total[0])
+    for each in found:
+        each.size = ffi.sizeof("GhosttySelection")
+    room = ffi.new("GhosttySelectionBuffer*", {"ptr": found, "cap": total[0]})
+    check(lib.ghostty_search_get(search, lib.GHOSTTY_SEARCH_DATA_MATCHES, room), "reading what was found")
+    newest = [_match(native, found[index]) for index in range(min(room.len, limit))]
+    newest.reverse()
+    return newest
+
+
+def _match(native: NativeTerminal, found: Any) -> Match:
+    row, col = _place(native, found.start)
+    last_row, last_col = _place(native, found.end)
+    cells = (last_row - row) * native.get("COLS") + last_col - col + 1
+    return Match(row, col, cells)
+
+
+def _place(native: NativeTerminal, ref: Any) -> tuple[int, int]:
+    place = ffi.new("GhosttyPointCoordinate*")
+    pointer = ffi.new("GhosttyGridRef*", ref)
+    code = lib.ghostty_terminal_point_from_grid_ref(
+        native.handle, pointer, lib.GHOSTTY_POINT_TAG_SCREEN, place
+    )
+    check(code, "placing what was found")
+    return place.y, place.x

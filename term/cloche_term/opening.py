@@ -1,0 +1,57 @@
+"""Which emulator a terminal gets: the native one where it can be loaded, else the one in Python.
+
+Nothing of either is imported before a terminal is opened, since that takes longer than all the rest of this package.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+from cloche_term.errors import BackendMissing, SnapshotUnreadable
+from cloche_term.snapshots import unpack
+from cloche_term.terminal import DEFAULT_SCROLLBACK_LINES, Terminal, check_size
+
+BACKENDS = ("ghostty", "bittty")
+"""The best first."""
+
+
+def open_terminal(
+    rows: int, cols: int, *, scrollback_lines: int = DEFAULT_SCROLLBACK_LINES, backend: str | None = None
+) -> Terminal:
+    """Opens an empty terminal.
+
+    Args:
+        rows: 1…1000.
+        cols: 1…1000.
+        scrollback_lines: How many lines are kept above the screen, about, and within 16 MiB. 0: none.
+        backend: One of `BACKENDS`; by default the first that can be loaded.
+
+    Raises:
+        BackendMissing: That backend, or any, cannot be loaded here.
+        ValueError: A side is not 1…1000, or there is no such backend.
+    """
+    check_size(rows, cols)
+    if (backend or default_backend()) == "ghostty":
+        from cloche_term.on_ghostty import GhosttyTerminal
+
+        return GhosttyTerminal.open(rows, cols, scrollback_lines=scrollback_lines)
+    raise BackendMissing(f"there is no terminal emulator named {backend!r}")
+
+
+def restore(snapshot: bytes, *, scrollback_lines: int = DEFAULT_SCROLLBACK_LINES) -> Terminal:
+    """Opens a terminal as it was when `snapshot` was taken.
+
+    Raises:
+        SnapshotUnreadable: Another emulator or version made it, or it is not whole.
+    """
+    opened = unpack(snapshot)
+    if opened.backend == "ghostty":
+        from cloche_term.on_ghostty import GhosttyTerminal
+
+        return GhosttyTerminal.restore(opened, scrollback_lines=scrollback_lines)
+    raise SnapshotUnreadable(f"made by {opened.backend}, which cannot be loaded here: ask for a dump instead")
+
+
+def default_backend() -> str:
+    """The best backend that is installed."""
+    return "ghostty" if importlib.util.find_spec("pyghostty") else "bittty"
