@@ -122,11 +122,11 @@ async def test_a_guest_that_panics_is_told_apart_and_quoted(
         assert b"Kernel panic" in await machine.boot_log(max_bytes=MIB)
 
 
-async def _crash(machine: Machine) -> None:
+async def _crash(machine: Machine, *, after: str = "") -> None:
     # The link goes away with the guest.
     with contextlib.suppress(Exception):
         async with guest_of(machine) as guest:
-            await run_in(guest, "sh", "-c", "echo c > /proc/sysrq-trigger")
+            await run_in(guest, "sh", "-c", f"{after}echo c > /proc/sysrq-trigger")
 
 
 async def test_a_qemu_that_is_killed_from_outside_has_crashed(
@@ -150,6 +150,22 @@ async def test_a_guest_that_floods_its_console_costs_neither_memory_nor_disk_nor
         assert (await machine.use()).disk_bytes < 20 * MIB
         files = {path.name for path in machine._qemu.folder.path.iterdir()}
         assert files == {"lock", "machine.json", "disk.qcow2", "qmp.sock", "agent.sock"}
+
+
+async def test_a_flooded_console_is_followed_until_the_guest_is_dead_and_its_last_words_are_heard(
+    hypervisor: QemuHypervisor, minimal_image: Image
+) -> None:
+    async with started(hypervisor, minimal_image) as machine:
+        heard = b""
+        async with contextlib.aclosing(machine.follow_boot_log()) as console, asyncio.TaskGroup() as tasks:
+            crashing = tasks.create_task(_crash(machine, after="yes flood | head -c 300000 > /dev/console; "))
+            async for output in console:
+                assert len(output.data) <= 128 << 10
+                heard = (heard + output.data)[-MIB:]
+            crashing.cancel()
+        assert b"flood" in heard
+        assert b"Kernel panic" in heard
+        assert (await machine.wait_exit()).reason == "guest_panic"
 
 
 async def test_the_boot_log_of_a_clone_begins_with_its_template_s_boot(
