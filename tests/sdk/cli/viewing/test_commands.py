@@ -54,12 +54,11 @@ def test_colours_can_be_put_back() -> None:
 
 
 def test_links_lead_to_pages_and_letters_only() -> None:
-    modes = Modes()
-    assert _passed("8", ";https://example.org/?a=b;c", modes) == "\x1b]8;;https://example.org/?a=b;c\x1b\\"
-    assert modes.has_link
-    assert _passed("8", ";", modes) == "\x1b]8;;\x1b\\"
-    assert not modes.has_link
-    assert _passed("8", "id=a.1:x=y;mailto:a@b", modes) == "\x1b]8;id=a.1;mailto:a@b\x1b\\"
+    begun, ended = Modes(), Modes(has_link=True)
+    assert _passed("8", ";https://example.org/?a=b;c", begun) == "\x1b]8;;https://example.org/?a=b;c\x1b\\"
+    assert _passed("8", ";", ended) == "\x1b]8;;\x1b\\"
+    assert (begun.has_link, ended.has_link) == (True, False)
+    assert _passed("8", "id=a.1:x=y;mailto:a@b") == "\x1b]8;id=a.1;mailto:a@b\x1b\\"
 
 
 @pytest.mark.parametrize(

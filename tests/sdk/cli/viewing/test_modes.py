@@ -25,9 +25,8 @@ def test_what_is_on_is_switched_off_and_what_is_off_on() -> None:
 
 
 def test_any_of_the_other_screens_leaves_what_any_of_them_entered() -> None:
-    modes = _after(("?1049", True))
-    assert modes.is_alternate
-    modes.switch("?47", is_on=False)
+    assert _after(("?1049", True)).is_alternate
+    modes = _after(("?1049", True), ("?47", False))
     assert not modes.is_alternate
     assert modes.undo() == ALWAYS
 
