@@ -8,6 +8,7 @@ import re
 import pytest
 
 from cloche.cli.viewing.filtering import CLEAR, GuestOutput
+from cloche_term import open_terminal
 from tests.sdk.cli.viewing.test_modes import ALWAYS
 
 
@@ -164,3 +165,23 @@ def test_whatever_comes_only_whole_and_known_sequences_leave(seed: int) -> None:
         passed = output.passed(b"".join(soup.choices(parts, k=60)))
         assert _ONLY_THESE.fullmatch(passed.decode()), passed
     assert len(output.modes._switched) < 40
+
+
+_PARTS = (
+    b"\x1b[c", b"\x1b[6n", b"\x1b[?1$p", b"\x1b]11;?\x07", b"\x1bP$qm\x1b\\", b"\x1b[?u", b"\x1b[>q", b"\x05", b"\x1b[18t",
+    b"\x1b[?2048h", b"\x1b[31m", b"\x1b[12;40H", b"\x1b[2J", b"\x1b[5;10r", b"\x1b[?6h", b"\x1b(0", b"\x1b(B", b"\x0e",
+    b"\x0f", b"\x1b[?1049h", b"\x1b[?1049l", b"\x1b[3L", b"\x1b[2M", b"\x1b[4h", b"\x1b[4l", b"\x1b[7P", b"\x1b7", b"\x1b8",
+    b"\r\n", b"\n", b"\t", b"\x08", b"lqk", "漢字é".encode(), b"words of text", b"\x1b[?7l", b"\x1b[?7h", b"\x1b[99b",
+    b"\x1bM", b"\x1b[S", b"\x1b[K", b"\x1b[1K", b"\x1b[38;2;1;2;3m", b"\x1b[m", b"\x1b[10G", b"\x1b[!p", b"\x1b[?69h\x1b[5;20s",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_terminal_shows_the_same_with_it_and_answers_nothing(seed: int) -> None:
+    parts = random.Random(seed)
+    output, filtered, whole = GuestOutput(), open_terminal(24, 80), open_terminal(24, 80)
+    for _ in range(30):
+        piece = b"".join(parts.choices(_PARTS, k=10))
+        assert filtered.feed(output.passed(piece)) == b""
+        whole.feed(piece)
+        assert filtered.text() == whole.text()
