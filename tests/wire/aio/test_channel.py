@@ -224,6 +224,26 @@ class TestBytes:
             assert channel.credit(1) == WINDOW
             served.close()
 
+    async def test_who_wants_room_for_all_of_something_waits_until_so_much_has_been_read(
+        self, links: Links
+    ) -> None:
+        guests = Guests()
+        async with joined(links, on_open=guests, limits=SMALL) as pair, asyncio.TaskGroup() as tasks:
+            await pair.link()
+            channel = pair.leader.open("exec")
+            served = await guests.next()
+            served.accept()
+            assert await channel.wait_credit(1, WINDOW) == WINDOW
+            await channel.write(1, bytes(WINDOW // 2 + 1))
+            waiting = tasks.create_task(channel.wait_credit(1, WINDOW // 2))
+            await quiet()
+            assert not waiting.done()
+            await served.read(1)
+            assert await waiting == WINDOW
+            served.close()
+            await quiet()
+            assert isinstance(await outcome(channel.wait_credit(1)), LinkLost)
+
     async def test_a_stream_ends_behind_its_bytes_and_the_other_direction_goes_on(self, links: Links) -> None:
         guests = Guests()
         async with joined(links, on_open=guests, limits=SMALL) as pair:

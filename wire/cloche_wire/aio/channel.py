@@ -171,6 +171,10 @@ class Channel:
         """
         return await self._inbox.wait_accepted()
 
+    async def wait_credit(self, stream: int, least: int = 1) -> int:
+        """Waits until `send` takes at least so many bytes; returns how many it takes. Raises as `write`."""
+        return await self._inbox.wait_credit(stream, least)
+
     async def write(self, stream: int, data: bytes) -> None:
         """Sends bytes, waiting for credit. Cancelling may leave a part of them sent.
 
@@ -182,7 +186,7 @@ class Channel:
         """
         view = memoryview(data)
         while view:
-            credit = await self._inbox.wait_credit(stream)
+            credit = await self.wait_credit(stream)
             self.send(stream, view[:credit])
             view = view[credit:]
 
@@ -221,7 +225,7 @@ class Channel:
         async with self._message_turn:
             # Not the whole window: up to a quarter at each end of a splice is consumed but not yet acknowledged.
             if len(packed) <= self.window // 2:
-                await self._inbox.wait_credit(MESSAGES, len(packed))
+                await self.wait_credit(MESSAGES, len(packed))
             await self.write(MESSAGES, packed)
 
     def messages(self, *, max_bytes: int = 1 << 20) -> Messages:
