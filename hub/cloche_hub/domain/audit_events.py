@@ -30,6 +30,8 @@ class AuditName(StrEnum):
     CONSOLE_OPENED = "console.opened", "A terminal was opened in a sandbox."
     CONSOLE_CLOSED = "console.closed", "A terminal's program ended, or whoever opened it has left."
     CONSOLE_FAILED = "console.failed", "A terminal could not be opened, or nobody can know how it ended."
+    RECORDING_FINISHED = "recording.finished", "What a console or a command showed has been recorded to its end."
+    RECORDING_REMOVED = "recording.removed", "A recording was deleted: it was too old, or there were too many."
     FILE_READ = "file.read", "A file of a sandbox was read."
     FILE_WRITTEN = "file.written", "A file in a sandbox was written."
     FILE_CHANGED = "file.changed", "A file was made, removed, renamed, linked or given other permissions."

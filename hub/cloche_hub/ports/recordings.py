@@ -7,7 +7,7 @@ Rule: the digest of a recording is that of its asciicast text, which everybody w
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -167,7 +167,7 @@ class Recordings(Protocol):
         """
         ...
 
-    def read(self, recording_id: str) -> AsyncIterator[bytes]:
+    def read(self, recording_id: str) -> AsyncGenerator[bytes]:
         """The asciicast text in pieces; of a recording under way, what has been flushed. Close it if it is left early.
 
         Raises:

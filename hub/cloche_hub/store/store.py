@@ -5,6 +5,7 @@ The face services know is `ports.Store`; this is its implementation on SQLite.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -20,6 +21,7 @@ from cloche_hub.store.audit import Audit
 from cloche_hub.store.database import Database, open_database, utc_now
 from cloche_hub.store.head_watch import HeadWatch
 from cloche_hub.store.home import DATABASE_FILE, HomeLock
+from cloche_hub.store.rows import Values
 from cloche_hub.store.transaction import Transaction
 
 T = TypeVar("T")
@@ -48,6 +50,10 @@ class Store:
             StoreFailed: the database failed; the class says what is known.
         """
         return await self._database.write(change)
+
+    async def fetch(self, sql: str, values: Values = ()) -> Sequence[sqlite3.Row]:
+        """The rows of one query, all at once; for what in the store has tables of its own. See `Reader.fetch`."""
+        return await self._database.fetch(sql, values)
 
     async def sandboxes(self, *, ended: bool = False, owner: str | None = None) -> Sequence[Sandbox]:
         """All live sandboxes, newest first; with `ended` also the newest `MAX_ENDED` removed ones.

@@ -71,7 +71,7 @@ def test_a_schema_newer_than_the_program_is_refused_in_clear_words(connection: s
 
 def test_this_installations_scripts_make_every_table(connection: sqlite3.Connection) -> None:
     migrate(connection)
-    assert tables(connection) == ["approvals", "audit", "audit_head", "sandboxes", "tokens"]
+    assert tables(connection) == ["approvals", "audit", "audit_head", "recordings", "sandboxes", "tokens"]
     assert check_version(connection, latest=len(migration_scripts())) == len(migration_scripts())
 
 

@@ -1,0 +1,1 @@
+"""Recordings as files and rows (`ports.Recordings`); `recordings.recordings` puts the parts together."""

@@ -1,0 +1,1 @@
+"""Tests of the recordings: masking, the text, its files and rows."""
