@@ -19,7 +19,8 @@ from cloche.cli import failures
 from cloche.config import DEFAULT_RECONNECT_S
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.ports import Image
-from cloche_hub.settings import ENV_PREFIX, Settings, UidRange
+from cloche_hub.setting_values import UidRange
+from cloche_hub.settings import ENV_PREFIX, Settings
 from tests.e2e.conftest import RealHub
 
 ROOT = Path(__file__).resolve().parent.parent

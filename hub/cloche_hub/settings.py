@@ -11,11 +11,9 @@ Rule: a wrong value is one line that names the setting, the value and what would
 from __future__ import annotations
 
 import difflib
-import ipaddress
 import os
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -37,6 +35,14 @@ from pydantic_settings import (
 )
 
 from cloche_hub.errors import SettingsError
+from cloche_hub.setting_values import (
+    ListenAddress,
+    UidRange,
+    parse_listen_address,
+    parse_uid_range,
+    require_absolute,
+    split_list,
+)
 from cloche_wire.rendezvous import Locations, locations
 
 if TYPE_CHECKING:
@@ -61,85 +67,14 @@ _ADVICE = {
 """What would do, by the validating library's word for what is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListenAddress:
-    """A TCP address to listen on."""
-
-    host: str
-    port: int
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only programs of this host can reach it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-
-@dataclass(frozen=True, slots=True)
-class UidRange:
-    """User ids for machines, both ends included."""
-
-    first: int
-    last: int
-
-
-def _split(value: object) -> object:
-    # The environment and the command line hold a list as one text with commas.
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value
-
-
-def _listen_address(value: object) -> ListenAddress:
-    if isinstance(value, ListenAddress):
-        return value
-    host, colon, port = str(value).rpartition(":")
-    bare = host.removeprefix("[").removesuffix("]")
-    if (
-        not colon
-        or not bare
-        or (":" in bare) != host.startswith("[")
-        or not port.isascii()
-        or not port.isdigit()
-    ):
-        raise ValueError("give HOST:PORT, such as 127.0.0.1:7070 or [::1]:7070")
-    if int(port) > 65535:
-        raise ValueError("a port is at most 65535")
-    return ListenAddress(bare, int(port))
-
-
-def _uid_range(value: object) -> UidRange:
-    if isinstance(value, UidRange):
-        return value
-    first, dash, last = str(value).partition("-")
-    if not dash or not all(end.isascii() and end.isdigit() for end in (first, last)):
-        raise ValueError("give FIRST-LAST, such as 1900000000-1900009999")
-    uids = UidRange(int(first), int(last))
-    # SAFETY: machines run as these users: never root's or a person's, and below what the kernel reserves.
-    if not 1000 < uids.first <= uids.last < 2**32 - 2:
-        raise ValueError("give two user ids above 1000, the smaller one first")
-    return uids
-
-
-def _absolute(path: Path) -> Path:
-    if not path.is_absolute():
-        raise ValueError("give an absolute path")
-    return path
-
-
 Addresses = Annotated[
-    tuple[Annotated[ListenAddress, BeforeValidator(_listen_address)], ...], NoDecode, BeforeValidator(_split)
+    tuple[Annotated[ListenAddress, BeforeValidator(parse_listen_address)], ...],
+    NoDecode,
+    BeforeValidator(split_list),
 ]
-Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-Uids = Annotated[UidRange, NoDecode, BeforeValidator(_uid_range)]
-File = Annotated[Path, AfterValidator(_absolute)]
+Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_list)]
+Uids = Annotated[UidRange, NoDecode, BeforeValidator(parse_uid_range)]
+File = Annotated[Path, AfterValidator(require_absolute)]
 
 
 class Settings(BaseSettings):
@@ -220,6 +155,15 @@ class Settings(BaseSettings):
         gt=0,
         le=1 << 20,
         description="GiB of images and templates to keep; those not used for longest go first.",
+    )
+    record_days: float = Field(
+        30, gt=0, le=36500, description="Days recordings of consoles and commands are kept after their end."
+    )
+    record_max_mib: float = Field(
+        64, ge=1, le=1 << 20, description="MiB of one recording on disk, compressed; a longer one is cut."
+    )
+    record_total_gib: float = Field(
+        10, gt=0, le=1 << 20, description="GiB of recordings to keep; beyond them the oldest go first."
     )
     machine_uids: Uids = Field(
         UidRange(1_900_000_000, 1_900_009_999),
@@ -307,6 +251,16 @@ class Settings(BaseSettings):
     def max_cache_bytes(self) -> int:
         """`max_cache_gib` in bytes."""
         return int(self.max_cache_gib * (1 << 30))
+
+    @property
+    def max_recording_bytes(self) -> int:
+        """`record_max_mib` in bytes."""
+        return int(self.record_max_mib * (1 << 20))
+
+    @property
+    def max_recordings_bytes(self) -> int:
+        """`record_total_gib` in bytes."""
+        return int(self.record_total_gib * (1 << 30))
 
     def scale_for(self, accelerator: str) -> float:
         """How many times longer to wait for a machine with this accelerator (kvm or tcg)."""

@@ -10,7 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from cloche_hub.errors import SettingsError
-from cloche_hub.settings import ListenAddress, Settings, UidRange, load_settings, settings_file
+from cloche_hub.setting_values import ListenAddress, UidRange
+from cloche_hub.settings import Settings, load_settings, settings_file
 
 
 @pytest.fixture(autouse=True)
@@ -234,6 +235,8 @@ def test_waits_for_a_machine_in_software_emulation_are_longer() -> None:
 
 def test_the_caches_bound_is_given_in_gib() -> None:
     assert load_settings(max_cache_gib=1.5).max_cache_bytes == 3 << 29
+    assert load_settings(record_max_mib=1.5).max_recording_bytes == 3 << 19
+    assert load_settings(record_total_gib=1.5).max_recordings_bytes == 3 << 29
 
 
 def refusal(**overrides: Any) -> str:

@@ -33,7 +33,7 @@ from cloche_hub.errors import (
 from cloche_hub.server.gate import MAX_STRANGERS, Gate, Stage
 from cloche_hub.server.session import Session
 from cloche_hub.server.sockets import Tls, listen_tcp, listen_unix
-from cloche_hub.settings import ListenAddress
+from cloche_hub.setting_values import ListenAddress
 from cloche_wire.aio import Channel, Heartbeat, Peer, WebSocketTransport
 from cloche_wire.aio.bounds import within
 from cloche_wire.connection import Connection

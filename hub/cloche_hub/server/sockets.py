@@ -21,7 +21,7 @@ from typing import Any
 from websockets.asyncio.server import Server, ServerConnection, serve, unix_serve
 
 from cloche_hub.errors import HubError
-from cloche_hub.settings import ListenAddress
+from cloche_hub.setting_values import ListenAddress
 
 _AT_ONCE = 1
 """Connections that one turn of the event loop lets in: asyncio takes as many as its `backlog` is long."""

@@ -14,7 +14,7 @@ from websockets.asyncio.server import ServerConnection
 
 from cloche_hub.errors import HubError
 from cloche_hub.server.sockets import Tls, listen_tcp, listen_unix
-from cloche_hub.settings import ListenAddress
+from cloche_hub.setting_values import ListenAddress
 
 
 async def accept(_connection: ServerConnection) -> None:
