@@ -31,10 +31,15 @@ def open_terminal(
         ValueError: A side is not 1…1000, or there is no such backend.
     """
     check_size(rows, cols)
-    if (backend or default_backend()) == "ghostty":
+    name = backend or default_backend()
+    if name == "ghostty":
         from cloche_term.on_ghostty import GhosttyTerminal
 
         return GhosttyTerminal.open(rows, cols, scrollback_lines=scrollback_lines)
+    if name == "bittty":
+        from cloche_term.on_bittty import BitttyTerminal
+
+        return BitttyTerminal(rows, cols, scrollback_lines=scrollback_lines)
     raise BackendMissing(f"there is no terminal emulator named {backend!r}")
 
 
@@ -49,6 +54,10 @@ def restore(snapshot: bytes, *, scrollback_lines: int = DEFAULT_SCROLLBACK_LINES
         from cloche_term.on_ghostty import GhosttyTerminal
 
         return GhosttyTerminal.restore(opened, scrollback_lines=scrollback_lines)
+    if opened.backend == "bittty":
+        from cloche_term.on_bittty import BitttyTerminal
+
+        return BitttyTerminal.restore(opened, scrollback_lines=scrollback_lines)
     raise SnapshotUnreadable(f"made by {opened.backend}, which cannot be loaded here: ask for a dump instead")
 
 

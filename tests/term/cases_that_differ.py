@@ -1,0 +1,18 @@
+"""Where an emulator shows something else than a case says: what it shows instead, asserted, so that a fix is noticed.
+
+`term/README.md` tells people the same; a test holds that it names each of these cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.term.cases import Shown
+
+DIFFERENCES: Mapping[tuple[str, str], Shown] = {
+    ("ghostty", "DECSTR shows the cursor, stops inserting and leaves the text"): Shown(
+        text=("xaaaaa", "bbbbb", "ccccc", "ddddd"), cursor_is_visible=False
+    ),
+    ("ghostty", "DEL shows nothing"): Shown(text=("a\x7fb",)),
+    ("ghostty", "titles are pushed and popped (XTWINOPS 22, 23)"): Shown(title="two"),
+}
