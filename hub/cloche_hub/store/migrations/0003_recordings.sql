@@ -29,5 +29,5 @@ CREATE INDEX recordings_by_owner ON recordings (owner, started_at, id);
 CREATE INDEX recordings_by_sandbox ON recordings (sandbox, started_at, id);
 -- For ids that are given by their beginning.
 CREATE INDEX recordings_by_owner_and_id ON recordings (owner, id);
--- For what has to go, and what a killed hub left.
-CREATE INDEX recordings_by_end ON recordings (ended_at, id);
+-- For what has to go, what all of them take, and what a killed hub left.
+CREATE INDEX recordings_by_end ON recordings (ended_at, id, size_bytes);

@@ -13,6 +13,8 @@ from cloche_hub.store.rows import Executes, Fetches
 
 _MEANT = 8
 
+TOTAL = "SELECT coalesce(sum(size_bytes), 0) AS total FROM recordings WHERE ended_at IS NOT NULL"
+
 
 async def fetch(
     database: Fetches, *, sandbox: str | None, owner: str | None, limit: int
@@ -79,7 +81,7 @@ async def fetch_oldest(database: Fetches, *, limit: int) -> Sequence[RecordingRo
 
 async def total_bytes(database: Fetches) -> int:
     """What all finished ones take on disk."""
-    (row,) = await database.fetch("SELECT coalesce(sum(size_bytes), 0) AS total FROM recordings")
+    (row,) = await database.fetch(TOTAL)
     return int(row["total"])
 
 

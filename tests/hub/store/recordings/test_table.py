@@ -123,6 +123,11 @@ async def test_the_unfinished_and_the_oldest_are_told_apart(database: Memory) ->
     assert await table.total_bytes(database) == 600
 
 
+def test_what_they_take_is_summed_up_without_reading_them(database: Memory) -> None:
+    (step,) = _plan(database, table.TOTAL, ())
+    assert step == "SEARCH recordings USING COVERING INDEX recordings_by_end (ended_at>?)"
+
+
 async def test_an_empty_table_takes_nothing(database: Memory) -> None:
     assert await table.total_bytes(database) == 0
 
