@@ -29,6 +29,7 @@ ffi.cdef(
     """
     typedef struct { uint16_t x; uint32_t y; uint64_t rest; } ClochePointValue;
     typedef struct { GhosttyPointTag tag; ClochePointValue value; } ClochePoint;
+    typedef struct { GhosttyColorRgb colors[256]; } ClochePalette;
     typedef struct { intptr_t amount; uint64_t rest; } ClocheScrollValue;
     typedef struct { GhosttyTerminalScrollViewportTag tag; ClocheScrollValue value; } ClocheScroll;
     """

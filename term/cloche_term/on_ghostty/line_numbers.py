@@ -3,14 +3,13 @@
 The library counts neither what it drops nor what it clears. So a reference is tied to a row whose number is known; it
 travels with its row into the scrollback, and after each piece of output the distance to the screen is read off it.
 
-Rule: the reference is moved back to the screen's first row after every piece of at most `PIECE_BYTES`, before a row can
-travel the whole scrollback. A program that clears its scrollback, or writes lines in less than a byte each, can make
-lines go uncounted; numbers never go back because of it.
+Rules:
+- The reference is moved back to the screen's first row after every piece.
+- Where a piece made its row disappear (dropped, because lines were short and many, or cleared by the program), the
+  newlines of the piece stand for the lines: never too few by much, never back.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from cloche_term.on_ghostty.library import (
     check,
@@ -22,54 +21,42 @@ from cloche_term.on_ghostty.library import (
 )
 from cloche_term.on_ghostty.native import NativeTerminal
 
-PIECE_BYTES = 4096
-
 
 class LineNumbers:
     """Follows one native terminal. `close` gives back its reference."""
 
     def __init__(self, native: NativeTerminal, *, first_line: int = 0) -> None:
         self._native = native
-        self._first_line = first_line
-        self._scrollback_rows = 0
-        self._known: Any = None
+        self.first_line = first_line
+        """The number of the primary screen's first row."""
+        self._known = ffi.new("GhosttyTrackedGridRef*")
         self._top = point(lib.GHOSTTY_POINT_TAG_ACTIVE)
         self._place = ffi.new("GhosttyPointCoordinate*")
-        if not native.is_alternate:
+        if not native.look().is_alternate:
             self._tie()
 
     def close(self) -> None:
         """Gives back the reference. Idempotent."""
-        if self._known is not None:
-            lib.ghostty_tracked_grid_ref_free(self._known[0])
-            self._known = None
+        lib.ghostty_tracked_grid_ref_free(self._known[0])
+        self._known[0] = ffi.NULL
 
-    @property
-    def first_line(self) -> int:
-        """The number of the primary screen's first row."""
-        return self._first_line
-
-    def follow(self, *, is_alternate: bool) -> None:
-        """Reads off how far the known row has travelled; to be called after each piece of output and each resize."""
+    def follow(self, *, scrollback_rows: int, is_alternate: bool, written: bytes = b"") -> None:
+        """Reads off how far the known row has travelled, after a piece of output or a change of size."""
         if is_alternate:
-            return  # the primary screen stands still; its reference waits there
-        rows = int(self._native.get("SCROLLBACK_ROWS", "size_t"))
-        if self._known is None:
-            # A stored terminal came back with its alternate screen on, and has just left it.
-            self._first_line += max(rows - self._scrollback_rows, 0)
-        else:
+            return  # the primary screen stands still, and the reference waits there
+        if self._known[0]:
             code = lib.ghostty_tracked_grid_ref_point(
                 self._known[0], lib.GHOSTTY_POINT_TAG_SCREEN, self._place
             )
-            # A row that was dropped or cleared travelled at least as far as what is kept reaches.
-            self._first_line += rows - self._place.y if code == lib.GHOSTTY_SUCCESS else rows
-        self._first_line = max(self._first_line, 0)
+            is_there = code == lib.GHOSTTY_SUCCESS
+            travelled = scrollback_rows - self._place.y if is_there else written.count(b"\n")
+            self.first_line = max(self.first_line + travelled, 0)
+        # else: stored with its alternate screen on, and left it just now; what scrolled in this piece is not known.
         self._tie()
 
     def _tie(self) -> None:
-        if self._known is None:
-            self._known = ffi.new("GhosttyTrackedGridRef*")
-            code = terminal_grid_ref_track(self._native.handle, self._top, self._known)
-        else:
+        if self._known[0]:
             code = tracked_grid_ref_set(self._known[0], self._native.handle, self._top)
+        else:
+            code = terminal_grid_ref_track(self._native.handle, self._top, self._known)
         check(code, "following a row")

@@ -1,10 +1,11 @@
-"""One native terminal: made with bounds on all it keeps, asked by key, given back once.
+"""One native terminal: made with bounds on all it keeps, fed, asked by key, given back once.
 
 SAFETY: The parser is native code (built for speed, without the checks of its language) and its input is a hostile
 guest's. What we rely on: that it neither reads nor writes outside of its memory whatever it is fed (upstream fuzzes it,
 and so do our tests); that it is fed by one thread at a time; and the bounds set below, each of which stands in for a
 default of megabytes or for none. What it must not do, it is not given: no files, no shared memory, no clipboard, no
-images, no titles reported back (a guest could type through those), no log.
+images, no titles reported back (a guest could type through those), no log. The screen itself is not bounded but by its
+size: a million cells full of combined characters take some 200 MB.
 
 Colors of our own are set, since a terminal without any does not answer the queries by which programs see whether their
 background is dark.
@@ -13,7 +14,6 @@ background is dark.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 from cloche_term.on_ghostty.library import (
@@ -23,9 +23,12 @@ from cloche_term.on_ghostty.library import (
     lib,
     point,
     read_allocated,
+    read_bytes,
     sized,
     terminal_grid_ref,
+    terminal_scroll_viewport,
 )
+from cloche_term.on_ghostty.rows import joined
 from cloche_term.terminal import MOST_ANSWER_BYTES, MOST_SCROLLBACK_BYTES
 
 FOREGROUND = (224, 224, 224)
@@ -33,12 +36,17 @@ BACKGROUND = (12, 12, 12)
 CELL_WIDTH_PX, CELL_HEIGHT_PX = 8, 16
 """What a cell measures for programs that ask; nobody draws pixels here."""
 
-MOST_CONTINUATION_BYTES = 64 * 1024
-"""How much of a sequence that has only half arrived is kept for snapshots and dumps."""
+MOST_SEQUENCE_BYTES = 64 * 1024
+"""How long one sequence may be. It is kept while it has only half arrived, for snapshots and dumps."""
 MOST_APC_BYTES = 4096
 MOST_CLIPBOARD_BYTES = 4096
 
-_DEC_MODE, _ANSI_MODE = 0, 1 << 15
+_LEAST_SCROLLBACK_BYTES = 1024 * 1024
+"""Lines are counted by following one into the scrollback: some must be kept even where nobody wants to see them."""
+_BYTES_A_CELL = 8
+_BYTES_A_ROW = 128
+
+_ANSI_MODE = 1 << 15
 
 
 class _Answers:
@@ -71,24 +79,20 @@ def _on_size_asked(terminal: Any, _userdata: Any, out: Any) -> bool:
     return True
 
 
-def _new_handle(rows: int, cols: int) -> Any:
-    handle = ffi.new("GhosttyTerminal*")
-    check(lib.ghostty_terminal_new(NULL, handle, cols, rows), "making a terminal")
-    return handle[0]
-
-
 class NativeTerminal:
     """One native terminal; after `close` nothing else may be called."""
 
     def __init__(self, handle: Any, *, scrollback_lines: int) -> None:
         """Takes over a handle: it is given back by `close`, or with this object."""
         self.handle = handle
+        self._scrollback_lines = scrollback_lines
         self._answers = _Answers()
         # The library keeps this pointer: it must live as long as the terminal.
         self._userdata = ffi.new_handle(self._answers)
         self._give_back = weakref.finalize(self, lib.ghostty_terminal_free, handle)
+        self._state = _State(handle)
         try:
-            self._set_bounds(scrollback_lines)
+            self._set_bounds()
         except BaseException:
             self.close()
             raise
@@ -96,24 +100,22 @@ class NativeTerminal:
     @classmethod
     def new(cls, rows: int, cols: int, *, scrollback_lines: int) -> NativeTerminal:
         """Makes an empty one."""
-        return cls(_new_handle(rows, cols), scrollback_lines=scrollback_lines)
+        handle = ffi.new("GhosttyTerminal*")
+        check(lib.ghostty_terminal_new(NULL, handle, cols, rows), "making a terminal")
+        return cls(handle[0], scrollback_lines=scrollback_lines)
 
     def close(self) -> None:
         """Gives the native terminal back. Idempotent."""
         self._give_back()
 
-    def _set_bounds(self, scrollback_lines: int) -> None:
+    def _set_bounds(self) -> None:
         for name, ctype, value in (
-            # Lines alone do not do: the default of bytes is reached after some hundred of them, and lines of the
-            # largest width would take ten times what a terminal may.
-            ("SCROLLBACK_MAX_LINES", "size_t*", scrollback_lines),
-            ("SCROLLBACK_MAX_BYTES", "size_t*", MOST_SCROLLBACK_BYTES if scrollback_lines else 0),
-            ("CONTINUATION_MAX_BYTES", "size_t*", MOST_CONTINUATION_BYTES),
+            ("CONTINUATION_MAX_BYTES", "size_t*", MOST_SEQUENCE_BYTES),
             ("APC_MAX_BYTES", "size_t*", MOST_APC_BYTES),
             ("CLIPBOARD_WRITE_MAX_BYTES", "size_t*", MOST_CLIPBOARD_BYTES),
             ("KITTY_IMAGE_STORAGE_LIMIT", "uint64_t*", 0),
-            ("GLYPH_PROTOCOL", "bool*", False),
-            ("TITLE_REPORT", "bool*", False),
+            ("GLYPH_PROTOCOL", "bool*", 0),
+            ("TITLE_REPORT", "bool*", 0),
             ("COLOR_FOREGROUND", "GhosttyColorRgb*", FOREGROUND),
             ("COLOR_BACKGROUND", "GhosttyColorRgb*", BACKGROUND),
         ):
@@ -121,6 +123,14 @@ class NativeTerminal:
         self._set("USERDATA", self._userdata)
         self._set("WRITE_PTY", _on_answer)
         self._set("SIZE", _on_size_asked)
+        self._bound_scrollback()
+
+    def _bound_scrollback(self) -> None:
+        # A bound of lines makes every scrolled line walk the whole scrollback (measured: 12 times slower), so lines
+        # become bytes, for the width of the screen; rows with many styles take more, and then fewer are kept.
+        wanted = self._scrollback_lines * (self.get("COLS") * _BYTES_A_CELL + _BYTES_A_ROW)
+        most = min(max(wanted, _LEAST_SCROLLBACK_BYTES), MOST_SCROLLBACK_BYTES)
+        self._set("SCROLLBACK_MAX_BYTES", ffi.new("size_t*", most))
 
     def _set(self, name: str, value: Any) -> None:
         option = getattr(lib, f"GHOSTTY_TERMINAL_OPT_{name}")
@@ -136,46 +146,64 @@ class NativeTerminal:
         """What has been answered since the last call."""
         return self._answers.take()
 
-    def continuation(self) -> bytes:
-        """The beginning of a sequence that has only half arrived; empty too where it is too long to be kept."""
-        is_ground = ffi.new("bool*")
-        lib.ghostty_terminal_get(self.handle, lib.GHOSTTY_TERMINAL_DATA_VT_GROUND, is_ground)
-        if is_ground[0]:
-            return b""
+    def resize(self, rows: int, cols: int) -> None:
+        """Gives it another size."""
+        code = lib.ghostty_terminal_resize(self.handle, cols, rows, CELL_WIDTH_PX, CELL_HEIGHT_PX)
+        check(code, "resizing")
+        self._bound_scrollback()
+
+    def look(self) -> _State:
+        """What can have changed after any piece of output, all in one call; the same object each time."""
+        self._state.read()
+        return self._state
+
+    def continuation(self) -> bytes | None:
+        """The beginning of a sequence that has only half arrived; None where it is longer than is kept."""
         length = ffi.new("size_t*")
-        buffer = ffi.new("uint8_t[]", MOST_CONTINUATION_BYTES)
-        code = lib.ghostty_terminal_continuation_buf(self.handle, buffer, len(buffer), length)
-        return bytes(ffi.buffer(buffer, length[0])) if code == lib.GHOSTTY_SUCCESS else b""
+        code = lib.ghostty_terminal_continuation_buf(self.handle, NULL, 0, length)
+        if code not in (lib.GHOSTTY_SUCCESS, lib.GHOSTTY_OUT_OF_SPACE):
+            return None
+        buffer = ffi.new("uint8_t[]", max(length[0], 1))
+        code = lib.ghostty_terminal_continuation_buf(self.handle, buffer, length[0], length)
+        check(code, "reading half a sequence")
+        return bytes(ffi.buffer(buffer, length[0]))
 
     # --- what it knows -----------------------------------------------------------------------------------------------
 
     def get(self, name: str, ctype: str = "uint16_t") -> Any:
-        """One value; strings and structs point into the terminal and hold until it is fed."""
+        """One value, None where there is none; strings and structs point into the terminal and hold until it is fed."""
         out = ffi.new(f"{ctype}*")
         code = lib.ghostty_terminal_get(self.handle, getattr(lib, f"GHOSTTY_TERMINAL_DATA_{name}"), out)
+        if code == lib.GHOSTTY_NO_VALUE:
+            return None
         check(code, f"asking for {name}")
         return out[0]
 
     def mode(self, number: int, *, ansi: bool = False) -> bool:
         """Whether a mode is on."""
         out = ffi.new("GhosttyTerminalModeConfig*")
-        out.mode = number | (_ANSI_MODE if ansi else _DEC_MODE)
-        check(
-            lib.ghostty_terminal_get(self.handle, lib.GHOSTTY_TERMINAL_DATA_MODE, out),
-            f"asking for mode {number}",
-        )
+        out.mode = number | (_ANSI_MODE if ansi else 0)
+        code = lib.ghostty_terminal_get(self.handle, lib.GHOSTTY_TERMINAL_DATA_MODE, out)
+        check(code, f"asking for mode {number}")
         return bool(out.value)
 
-    def set_mode(self, number: int, *, on: bool) -> None:
-        """Switches a DEC mode without the effects its sequence has."""
-        self._set("MODE", ffi.new("GhosttyTerminalModeConfig*", (number | _DEC_MODE, on)))
+    # --- the viewport ------------------------------------------------------------------------------------------------
 
-    @property
-    def is_alternate(self) -> bool:
-        """Whether the alternate screen is on."""
-        return bool(
-            self.get("ACTIVE_SCREEN", "GhosttyTerminalScreen") == lib.GHOSTTY_TERMINAL_SCREEN_ALTERNATE
-        )
+    def scroll_by(self, rows: int) -> None:
+        """Moves the viewport, up where negative."""
+        self._scroll(lib.GHOSTTY_SCROLL_VIEWPORT_DELTA, rows)
+
+    def scroll_to(self, row: int) -> None:
+        """Moves the viewport to where this row, counted from the oldest of the scrollback, is its first if it can be."""
+        self._scroll(lib.GHOSTTY_SCROLL_VIEWPORT_ROW, row)
+
+    def scroll_to_end(self) -> None:
+        """Moves the viewport to the screen, which it follows from then on."""
+        self._scroll(lib.GHOSTTY_SCROLL_VIEWPORT_BOTTOM, 0)
+
+    def _scroll(self, tag: int, amount: int) -> None:
+        scroll = ffi.new("ClocheScroll*", {"tag": tag, "value": {"amount": amount}})
+        terminal_scroll_viewport(self.handle, scroll[0])
 
     # --- text ----------------------------------------------------------------------------------------------------------
 
@@ -186,11 +214,22 @@ class NativeTerminal:
         check(code, f"finding row {row}, column {col}")
         return found
 
-    def selection(self, first: int, last: int) -> Any:
-        """Rows `first` to `last`, counted from the oldest of the scrollback."""
+    def link(self, row: int, col: int, *, tag: int = lib.GHOSTTY_POINT_TAG_SCREEN) -> str:
+        """Where the hyperlink of a cell leads to, without what could end a sequence; empty where there is none."""
+        ref = self.ref(row, col, tag=tag)
+        target = read_bytes(
+            lambda buffer, capacity, length: lib.ghostty_grid_ref_hyperlink_uri(
+                ref, buffer, capacity, length
+            ),
+            "reading a link",
+        ).decode(errors="replace")
+        return "".join(character for character in target if character.isprintable())
+
+    def selection(self, first: int, last: int, last_col: int) -> Any:
+        """The cells from the first of row `first` to this one; rows count from the oldest of the scrollback."""
         made = sized("GhosttySelection")
         made.start = self.ref(first, 0)[0]
-        made.end = self.ref(last, self.get("COLS") - 1)[0]
+        made.end = self.ref(last, last_col)[0]
         return made
 
     def text(self, first: int, last: int) -> list[str]:
@@ -200,11 +239,56 @@ class NativeTerminal:
         options = sized("GhosttyTerminalSelectionFormatOptions")
         options.emit = lib.GHOSTTY_FORMATTER_FORMAT_PLAIN
         options.trim = True
-        chosen = self.selection(first, last)
+        chosen = self.selection(first, last, self.get("COLS") - 1)
         options.selection = chosen
-        allocate: Callable[[Any, Any, Any], int] = lambda allocator, out, length: (  # noqa: E731
-            lib.ghostty_terminal_selection_format_alloc(self.handle, allocator, options[0], out, length)
-        )
+
+        def allocate(allocator: Any, out: Any, length: Any) -> int:
+            format_ = lib.ghostty_terminal_selection_format_alloc
+            return int(format_(self.handle, allocator, options[0], out, length))
+
         rows = read_allocated(allocate, "reading text").decode(errors="replace").split("\n")
         rows += [""] * (last - first + 1 - len(rows))
-        return [row.rstrip(" ") for row in rows]
+        return [joined(row).rstrip(" ") for row in rows]
+
+
+class _State:
+    """What can have changed after any piece of output."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+        self._rows = ffi.new("uint16_t*")
+        self._cols = ffi.new("uint16_t*")
+        self._screen = ffi.new("GhosttyTerminalScreen*")
+        self._scrollback_rows = ffi.new("size_t*")
+        self._is_ground = ffi.new("bool*")
+        names = ("ROWS", "COLS", "ACTIVE_SCREEN", "SCROLLBACK_ROWS", "VT_GROUND")
+        outs = (self._rows, self._cols, self._screen, self._scrollback_rows, self._is_ground)
+        self._keys = ffi.new(
+            "GhosttyTerminalData[]", [getattr(lib, f"GHOSTTY_TERMINAL_DATA_{name}") for name in names]
+        )
+        self._outs = ffi.new("void*[]", [ffi.cast("void*", out) for out in outs])
+
+    def read(self) -> None:
+        """Asks anew."""
+        code = lib.ghostty_terminal_get_multi(self._handle, len(self._keys), self._keys, self._outs, NULL)
+        check(code, "asking how things stand")
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self._rows[0], self._cols[0]
+
+    @property
+    def is_alternate(self) -> bool:
+        """Whether the alternate screen is on."""
+        return bool(self._screen[0] == lib.GHOSTTY_TERMINAL_SCREEN_ALTERNATE)
+
+    @property
+    def scrollback_rows(self) -> int:
+        """How many rows the screen that is on keeps above itself."""
+        return int(self._scrollback_rows[0])
+
+    @property
+    def is_ground(self) -> bool:
+        """Whether no sequence is half received."""
+        return bool(self._is_ground[0])

@@ -7,6 +7,7 @@ library cell by cell.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from cloche_term.on_ghostty.library import (
@@ -36,12 +37,25 @@ _MOST_STYLES = 4096
 
 _STYLE_BITS = (STYLE_MASK << STYLE_SHIFT) | (LINK_MASK << LINK_SHIFT)
 _UNUSUAL_BITS = (TAG_MASK << TAG_SHIFT) | (WIDE_MASK << WIDE_SHIFT)
+_COLORED = 1 << 64
+"""A color and no style: bits that no style could have."""
 _COLOR_BITS = (TAG_MASK << TAG_SHIFT) | (CONTENT_MASK << CONTENT_SHIFT)
 
+_WORD_BYTES = 8
+_SPACE = 0x20
 _GRAPHEME = lib.GHOSTTY_CELL_CONTENT_CODEPOINT_GRAPHEME
 _PALETTE = lib.GHOSTTY_CELL_CONTENT_BG_COLOR_PALETTE
 _TAIL = lib.GHOSTTY_CELL_WIDE_SPACER_TAIL
+_WIDE = lib.GHOSTTY_CELL_WIDE_WIDE
+_FILLER = lib.GHOSTTY_CELL_WIDE_SPACER_HEAD
+_CONTROLS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
 _UNDERLINES = {underline.value: underline for underline in Underline}
+
+
+def joined(characters: Iterable[str]) -> str:
+    """Text to show: what would be a control to who shows it (the library puts DEL and C1 in cells) is a blank."""
+    text = "".join(characters)
+    return text if text.isprintable() else text.translate(_CONTROLS)
 
 
 def color_of(color: Any) -> Color:
@@ -67,6 +81,10 @@ class RowReader:
         self._grapheme = ffi.new("GhosttyBuffer*")
         self._grapheme.ptr = self._grapheme_bytes
         self._grapheme.cap = MOST_GRAPHEME_BYTES
+        self.has_filler = False
+        """Whether the row last read ends in a blank where a wide character had no room."""
+        self.begins_wide = False
+        """Whether the row last read begins with a wide character."""
         self._styles: dict[tuple[bytes, bool], Style] = {}
 
     def close(self) -> None:
@@ -80,33 +98,38 @@ class RowReader:
         )
         check(code, "reading a row")
         lib.ghostty_render_state_row_get(iterator, lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS, self._cells)
+        raw = bytes(ffi.buffer(self._words.ptr, self._words.len * _WORD_BYTES))
+        cols = self._words.len
+        # Cells nobody has written are zero: most of most rows is skipped at once.
+        used = -(-len(raw.rstrip(b"\0")) // _WORD_BYTES)
+        words = memoryview(raw).cast("Q")[:used].tolist()
+        self.has_filler = used == cols and (words[-1] >> WIDE_SHIFT) & WIDE_MASK == _FILLER
+        self.begins_wide = used > 0 and (words[0] >> WIDE_SHIFT) & WIDE_MASK == _WIDE
         runs: list[Run] = []
         characters: list[str] = []
         begins, bits, style = 0, 0, PLAIN
-        words = ffi.unpack(self._words.ptr, self._words.len)
         # The hot loop: a plain narrow character of the run's own style costs a mask, a comparison and an append.
         for x, word in enumerate(words):
             its_bits = word & _STYLE_BITS
             if word & _UNUSUAL_BITS:
-                if (word >> WIDE_SHIFT) & WIDE_MASK == _TAIL:
+                if (word >> WIDE_SHIFT) & WIDE_MASK == _TAIL and x and _is_wide(words[x - 1]):
                     continue  # the wide character before it covers this cell
-                tag = (word >> TAG_SHIFT) & TAG_MASK
-                if tag >= _PALETTE:
-                    its_bits = (
-                        word & _COLOR_BITS | 1 << 64
-                    )  # a colour and no style: no bits a style could have
+                if (word >> TAG_SHIFT) & TAG_MASK >= _PALETTE:
+                    its_bits = word & _COLOR_BITS | _COLORED
                 character = self._unusual(word, x)
             else:
-                codepoint = (word >> CONTENT_SHIFT) & CODEPOINT_MASK
-                character = chr(codepoint) if codepoint else " "
+                character = chr((word >> CONTENT_SHIFT) & CODEPOINT_MASK or _SPACE)
             if its_bits != bits:
                 if characters:
-                    runs.append(Run("".join(characters), style, x - begins))
+                    runs.append(Run(joined(characters), style, x - begins))
                     characters = []
                 begins, bits, style = x, its_bits, self._style_at(word, x, its_bits)
             characters.append(character)
-        if characters:
-            runs.append(Run("".join(characters), style, len(words) - begins))
+        if bits and used < cols:
+            runs.append(Run(joined(characters), style, used - begins))
+            runs.append(Run(" " * (cols - used), PLAIN, cols - used))
+        else:
+            runs.append(Run(joined(characters) + " " * (cols - used), style, cols - begins))
         return tuple(runs)
 
     def _unusual(self, word: int, x: int) -> str:
@@ -115,6 +138,8 @@ class RowReader:
         if tag >= _PALETTE:
             return " "
         codepoint = (word >> CONTENT_SHIFT) & CODEPOINT_MASK
+        if codepoint <= _SPACE and _is_wide(word):
+            return "  "  # a character set has made a blank of a wide character
         if tag == _GRAPHEME:
             lib.ghostty_render_state_row_cells_select(self._cells[0], x)
             code = lib.ghostty_render_state_row_cells_get(
@@ -122,7 +147,7 @@ class RowReader:
             )
             if code == lib.GHOSTTY_SUCCESS:
                 return bytes(ffi.buffer(self._grapheme_bytes, self._grapheme.len)).decode(errors="replace")
-        return chr(codepoint) if codepoint else " "
+        return chr(codepoint or _SPACE)
 
     def _style_at(self, word: int, x: int, bits: int) -> Style:
         """The style of the run that begins with this cell."""
@@ -146,6 +171,10 @@ class RowReader:
                 self._styles.clear()
             known = self._styles[key] = _made_style(self._style, is_link=key[1])
         return known
+
+
+def _is_wide(word: int) -> bool:
+    return bool((word >> WIDE_SHIFT) & WIDE_MASK == _WIDE)
 
 
 def _made_style(style: Any, *, is_link: bool) -> Style:

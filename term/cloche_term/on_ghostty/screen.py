@@ -13,9 +13,10 @@ from cloche_term.errors import SnapshotUnreadable
 from cloche_term.keys import Key
 from cloche_term.on_ghostty import encoders, stored
 from cloche_term.on_ghostty.dump import dump
-from cloche_term.on_ghostty.library import LIBRARY, check, ffi, lib, read_bytes, terminal_scroll_viewport
-from cloche_term.on_ghostty.line_numbers import PIECE_BYTES, LineNumbers
-from cloche_term.on_ghostty.native import CELL_HEIGHT_PX, CELL_WIDTH_PX, NativeTerminal
+from cloche_term.on_ghostty.intake import Intake
+from cloche_term.on_ghostty.library import LIBRARY, ffi, lib
+from cloche_term.on_ghostty.line_numbers import LineNumbers
+from cloche_term.on_ghostty.native import NativeTerminal
 from cloche_term.on_ghostty.searching import find
 from cloche_term.on_ghostty.view import View
 from cloche_term.snapshots import Snapshot, pack
@@ -46,13 +47,13 @@ class GhosttyTerminal:
 
     backend = BACKEND
 
-    def __init__(self, native: NativeTerminal, *, first_line: int = 0) -> None:
-        """Takes over a native terminal."""
+    def __init__(self, native: NativeTerminal, *, first_line: int = 0, cancelled: str | None = None) -> None:
+        """Takes over a native terminal, and what is known of it beside."""
         self._native = native
-        self._rows: int = native.get("ROWS")
-        self._cols: int = native.get("COLS")
+        self._rows, self._cols = native.look().size
         self._view = View(native)
         self._lines = LineNumbers(native, first_line=first_line)
+        self._intake = Intake(native, self._lines, cancelled=cancelled)
         self._keys = encoders.KeyEncoder()
         self._mice = encoders.MouseEncoder()
         self._close = weakref.finalize(self, _close, self._view, self._lines, self._keys, self._mice, native)
@@ -71,7 +72,8 @@ class GhosttyTerminal:
                 f"made by libghostty-vt {snapshot.library}, and this is {LIBRARY}: ask for a dump instead"
             )
         native = stored.decode(snapshot.body, scrollback_lines=scrollback_lines)
-        return cls(native, first_line=int(snapshot.beside.get("first_line", 0)))
+        beside = snapshot.beside
+        return cls(native, first_line=beside.get("first_line", 0), cancelled=beside.get("cancelled"))
 
     def close(self) -> None:
         self._close()
@@ -87,26 +89,15 @@ class GhosttyTerminal:
         return self._cols
 
     def feed(self, data: bytes) -> bytes:
-        for begin in range(0, len(data), PIECE_BYTES):
-            self._native.write(data[begin : begin + PIECE_BYTES])
-            self._keep_size()
-            self._lines.follow(is_alternate=self._native.is_alternate)
+        if self._intake.feed(data):
+            self._view.forget()
         return self._native.take_answers()
 
     def resize(self, rows: int, cols: int) -> None:
         check_size(rows, cols)
         if (rows, cols) != (self._rows, self._cols):
             self._rows, self._cols = rows, cols
-            self._keep_size()
-            self._lines.follow(is_alternate=self._native.is_alternate)
-
-    def _keep_size(self) -> None:
-        """Brings the native terminal to our size: a program may have asked for 132 columns (DECCOLM)."""
-        if (self._native.get("ROWS"), self._native.get("COLS")) != (self._rows, self._cols):
-            code = lib.ghostty_terminal_resize(
-                self._native.handle, self._cols, self._rows, CELL_WIDTH_PX, CELL_HEIGHT_PX
-            )
-            check(code, "resizing")
+            self._intake.resize(rows, cols)
             self._view.forget()
 
     # --- what is shown -------------------------------------------------------------------------------------------------
@@ -122,13 +113,7 @@ class GhosttyTerminal:
         return tuple(self._native.text(first, first + self._rows - 1))
 
     def link(self, row: int, col: int) -> str:
-        ref = self._native.ref(row, col, tag=lib.GHOSTTY_POINT_TAG_VIEWPORT)
-        return read_bytes(
-            lambda buffer, capacity, length: lib.ghostty_grid_ref_hyperlink_uri(
-                ref, buffer, capacity, length
-            ),
-            "reading a link",
-        ).decode(errors="replace")
+        return self._native.link(row, col, tag=lib.GHOSTTY_POINT_TAG_VIEWPORT)
 
     @property
     def cursor(self) -> Cursor:
@@ -138,7 +123,7 @@ class GhosttyTerminal:
     def modes(self) -> Modes:
         native = self._native
         return Modes(
-            is_alternate=native.is_alternate,
+            is_alternate=native.look().is_alternate,
             application_cursor=native.mode(1),
             application_keypad=native.mode(66),
             bracketed_paste=native.mode(2004),
@@ -164,7 +149,7 @@ class GhosttyTerminal:
 
     @property
     def scrollback_rows(self) -> int:
-        return int(self._native.get("SCROLLBACK_ROWS", "size_t"))
+        return self._native.look().scrollback_rows
 
     def lines(self, start: int, stop: int) -> tuple[str, ...]:
         kept = self.scrollback_rows
@@ -178,19 +163,14 @@ class GhosttyTerminal:
         return int(self.first_line - self.scrollback_rows + bar.offset)
 
     def scroll(self, lines: int) -> None:
-        self._scroll(lib.GHOSTTY_SCROLL_VIEWPORT_DELTA, lines)
+        self._native.scroll_by(lines)
 
     def scroll_to(self, line: int) -> None:
-        row = max(line - (self.first_line - self.scrollback_rows), 0)
-        self._scroll(lib.GHOSTTY_SCROLL_VIEWPORT_ROW, min(row, self.scrollback_rows))
+        kept = self.scrollback_rows
+        self._native.scroll_to(min(max(line - (self.first_line - kept), 0), kept))
 
     def scroll_to_end(self) -> None:
-        self._scroll(lib.GHOSTTY_SCROLL_VIEWPORT_BOTTOM, 0)
-
-    def _scroll(self, tag: int, amount: int) -> None:
-        terminal_scroll_viewport(
-            self._native.handle, ffi.new("ClocheScroll*", {"tag": tag, "value": {"amount": amount}})[0]
-        )
+        self._native.scroll_to_end()
 
     def search(self, text: str, *, limit: int = MOST_MATCHES) -> tuple[Match, ...]:
         matches = find(self._native, text, limit=limit)
@@ -215,10 +195,12 @@ class GhosttyTerminal:
     # --- elsewhere -------------------------------------------------------------------------------------------------------
 
     def dump(self, *, scrollback_lines: int) -> bytes:
-        return dump(self._native, scrollback_lines=scrollback_lines)
+        screen = dump(self._native, self._view, title=self.title, scrollback_lines=scrollback_lines)
+        return screen + self._intake.unfinished()
 
     def snapshot(self) -> bytes:
-        return pack(Snapshot(BACKEND, LIBRARY, {"first_line": self.first_line}, stored.encode(self._native)))
+        beside = {"first_line": self.first_line, "cancelled": self._intake.cancelled}
+        return pack(Snapshot(BACKEND, LIBRARY, beside, stored.encode(self._native)))
 
 
 def _close(*parts: View | LineNumbers | encoders.KeyEncoder | encoders.MouseEncoder | NativeTerminal) -> None:

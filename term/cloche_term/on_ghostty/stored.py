@@ -9,12 +9,21 @@ from __future__ import annotations
 from typing import Any
 
 from cloche_term.errors import SnapshotUnreadable
-from cloche_term.on_ghostty.library import NULL, ffi, lib, read_allocated
-from cloche_term.on_ghostty.native import MOST_CONTINUATION_BYTES, NativeTerminal
+from cloche_term.on_ghostty.library import NULL, LibraryError, ffi, lib, read_allocated
+from cloche_term.on_ghostty.mending import mend
+from cloche_term.on_ghostty.native import MOST_SEQUENCE_BYTES, NativeTerminal
 
 
 def encode(native: NativeTerminal) -> bytes:
     """Everything the library keeps of this terminal."""
+    try:
+        return _encoded(native)
+    except LibraryError:
+        mend(native)
+        return _encoded(native)
+
+
+def _encoded(native: NativeTerminal) -> bytes:
     return read_allocated(
         lambda allocator, out, length: lib.ghostty_snapshot_encode_alloc(
             native.handle, allocator, out, length
@@ -23,8 +32,13 @@ def encode(native: NativeTerminal) -> bytes:
     )
 
 
-def decode(body: bytes, *, scrollback_lines: int) -> NativeTerminal:
+def decode(body: bytes, *, scrollback_lines: int, with_scrollback: bool = True) -> NativeTerminal:
     """Makes the terminal again.
+
+    Args:
+        body: What `encode` has made.
+        scrollback_lines: How many lines to keep from now on.
+        with_scrollback: Also those that are in `body`; without them it is done sooner.
 
     Raises:
         SnapshotUnreadable: The library does not take it.
@@ -35,23 +49,26 @@ def decode(body: bytes, *, scrollback_lines: int) -> NativeTerminal:
     if code != lib.GHOSTTY_SUCCESS:
         raise SnapshotUnreadable(f"libghostty-vt cannot read this snapshot ({code})")
     try:
-        handle = _decoded(decoder[0])
+        handle = _decoded(decoder[0], with_scrollback=with_scrollback)
     finally:
         lib.ghostty_snapshot_decoder_free(decoder[0])
     return NativeTerminal(handle, scrollback_lines=scrollback_lines)
 
 
-def _decoded(decoder: Any) -> Any:
+def _decoded(decoder: Any, *, with_scrollback: bool) -> Any:
     for option, value in (
         (
             lib.GHOSTTY_SNAPSHOT_DECODER_OPT_MAX_CONTINUATION_BYTES,
-            ffi.new("size_t*", MOST_CONTINUATION_BYTES),
+            ffi.new("size_t*", MOST_SEQUENCE_BYTES),
         ),
         (lib.GHOSTTY_SNAPSHOT_DECODER_OPT_RETAIN_CONTINUATION, ffi.new("bool*", 1)),
     ):
         lib.ghostty_snapshot_decoder_set(decoder, option, value)
     handle = ffi.new("GhosttyTerminal*")
-    code = lib.ghostty_snapshot_decoder_decode(decoder, handle)
+    decode_as_far = (
+        lib.ghostty_snapshot_decoder_decode if with_scrollback else lib.ghostty_snapshot_decoder_ready
+    )
+    code = decode_as_far(decoder, handle)
     if code != lib.GHOSTTY_SUCCESS:
         raise SnapshotUnreadable(f"libghostty-vt cannot read this snapshot ({code})")
     return handle[0]

@@ -1,14 +1,18 @@
 """The view as it was last looked at: which rows changed, their runs, the shape of the cursor.
 
-The library's render state collects what changed until it is told to forget; rows are read again only then.
+The library's render state collects what changed until it is told to forget; rows are read again only then. Rule: there
+is one render state a terminal, for looking takes the marks of what has changed with it; whoever wants to read other
+rows (`read_lines`) uses the same one and lets it forget nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from cloche_term.on_ghostty.library import NULL, check, ffi, lib, sized
 from cloche_term.on_ghostty.native import NativeTerminal
+from cloche_term.on_ghostty.painting import Line
 from cloche_term.on_ghostty.rows import RowReader
 from cloche_term.terminal import Cursor, CursorShape, Run
 
@@ -77,6 +81,38 @@ class View:
             shape=_SHAPES.get(found.visual_style, CursorShape.BLOCK),
             blinks=bool(found.blinking),
         )
+
+    def read_lines(self, first: int, last: int) -> Iterator[Line]:
+        """Reads rows counted from the oldest of the scrollback; the view is elsewhere meanwhile, and back afterwards."""
+        rows: int = self._native.get("ROWS")
+        follows = bool(self._native.get("VIEWPORT_ACTIVE", "bool"))
+        was_at: int = self._native.get("SCROLLBAR", "GhosttyTerminalScrollbar").offset
+        try:
+            while first <= last:
+                self._native.scroll_to(first)
+                top: int = self._native.get("SCROLLBAR", "GhosttyTerminalScrollbar").offset
+                yield from self._read_some(first - top, min(last - top, rows - 1))
+                first = top + rows
+        finally:
+            if follows:
+                self._native.scroll_to_end()
+            else:
+                self._native.scroll_to(was_at)
+
+    def _read_some(self, first: int, last: int) -> Iterator[Line]:
+        """Reads rows of the view as it is."""
+        state = self._look()
+        lib.ghostty_render_state_get(state, lib.GHOSTTY_RENDER_STATE_DATA_ROW_ITERATOR, self._iterator)
+        iterator, raw, is_wrapped = self._iterator[0], ffi.new("GhosttyRow*"), ffi.new("bool*")
+        for y in range(last + 1):
+            if not lib.ghostty_render_state_row_iterator_next(iterator):
+                return
+            if y < first:
+                continue
+            lib.ghostty_render_state_row_get(iterator, lib.GHOSTTY_RENDER_STATE_ROW_DATA_RAW, raw)
+            lib.ghostty_row_get(raw[0], lib.GHOSTTY_ROW_DATA_WRAP, is_wrapped)
+            runs = self._reader.read(iterator)
+            yield Line(runs, bool(is_wrapped[0]), self._reader.has_filler, self._reader.begins_wide)
 
     def _look(self) -> Any:
         check(lib.ghostty_render_state_update(self._state[0], self._native.handle), "looking at the view")
