@@ -146,7 +146,7 @@ class Recordings(Protocol):
 
         Args:
             header: its size is the terminal's first.
-            secrets: what to write as `*` for each byte, wherever the guest shows it in one piece.
+            secrets: what to write as `*` for each byte, wherever it is shown in one piece: `Secrets.hidden`.
 
         Raises:
             NoSpace, StoreFailed: the disk is full, or failed.

@@ -1,9 +1,9 @@
 """Secrets in what a guest shows, masked byte by byte, also where pieces cut them apart.
 
-Pure. What may be the beginning of a secret is held back until what follows tells, or until `end`.
+Pure. Which bytes a secret is, in each form that it is known in, `domain.masking` says. What may be the beginning of one
+is held back until what follows tells, or until `end`.
 
-Masked is a secret that is shown in one piece: its bytes, one after another, in however many pieces they come. A line
-break in it is also known as a terminal sends it (`\\r\\n`), and spaces and line breaks around it need not be shown.
+Masked is a secret that is shown in one piece: its bytes, one after another, in however many pieces they come.
 
 Not masked is a secret that is shown otherwise: encoded (base64, quoted, reversed), with escape sequences in it (colours,
 cursor movements), or broken where a program or a library that wraps lines breaks them. A terminal's own wrapping sends
@@ -13,18 +13,20 @@ none against a guest that wants its secrets in a recording.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-SHORTEST = 4
-"""Bytes: what is shorter would be masked everywhere."""
 _MASK = b"*"
 
 
 class Masker:
-    """Masks one stream of bytes."""
+    """Masks one stream of bytes.
+
+    Args:
+        secrets: the bytes that must not be found, each form by itself.
+    """
 
     def __init__(self, secrets: Iterable[bytes]) -> None:
-        self._secrets = _spellings(secrets)
+        self._secrets = [secret for secret in secrets if secret]
         self._longest = max(map(len, self._secrets), default=0)
         self._raw = b""
         # The same bytes, with what is known to be a part of a secret masked already.
@@ -86,12 +88,3 @@ class Masker:
                     most = len(tail) - place
                 place = tail.find(secret[0], place + 1)
         return most
-
-
-def _spellings(secrets: Iterable[bytes]) -> Sequence[bytes]:
-    """Each way a secret may be shown, the longest first."""
-    ways = set()
-    for secret in secrets:
-        for way in (secret, secret.strip()):
-            ways |= {way, way.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")}
-    return sorted((way for way in ways if len(way) >= SHORTEST), key=lambda way: (-len(way), way))
