@@ -3,6 +3,7 @@
 Rules:
 - A clone serves nothing but `become` and `poweroff` until it has become itself, and becomes itself once.
 - What goes wrong in one channel is that channel's end and no other's.
+- With a session ends all that runs on its channels, but for consoles: those wait for the next.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from cloche_guest.files.service import Files
 from cloche_guest.link import Link
 from cloche_guest.loop import Loop
 from cloche_guest.messages import Identity, parse_become
-from cloche_guest.pty import Ptys
+from cloche_guest.ptys import Ptys
 from cloche_guest.transport import Transport
 from cloche_guest.trees import Trees
 from cloche_guest.users import Accounts
@@ -34,6 +35,7 @@ from cloche_wire.events import (
     Event,
     Failed,
     Finished,
+    Greeted,
     Opened,
     Received,
 )
@@ -123,8 +125,14 @@ class Agent:
             report_error,
             Children(most=settings.most_execs),
         )
-        self._works = around.works
-        self._opens = _services(around)
+        self._works, self._hello = around.works, settings.hello
+        self._consoles = Ptys(around)
+        # Kind of request → what starts it.
+        self._opens: dict[str, Open] = {
+            "exec": Execs(around).open,
+            **self._consoles.opens(),
+            **Files(around).opens(),
+        }
         self._callbacks = Callbacks(loop, self._connection, settings.callbacks, report_error)
         if self._is_somebody:
             self._callbacks.serve()
@@ -138,6 +146,8 @@ class Agent:
                 self._safely(event.channel, lambda: self._opened(event))
             case Accepted() | Finished() | Failed() if self._callbacks.owns(event.channel):
                 self._safely(event.channel, lambda: self._callbacks.heard(event))
+            case Confirmed() | Failed(by_peer=False) if self._consoles.owns(event.channel):
+                self._safely(event.channel, lambda: self._consoles.heard(event))
             case Received() | Acknowledged() | Ended() | Failed():
                 work = self._works.on(event.channel)
                 # Late words to work that is over need no answer.
@@ -146,8 +156,11 @@ class Agent:
             case Confirmed(channel):
                 if channel == self._powering_off:
                     self._system.power_off()
+            case Greeted():
+                # Our own hello leaves after this: what the peer's has changed is in it.
+                self._connection.info = {**self._hello, "consoles": self._consoles.left()}
             case _:
-                # Greeted, Parted, Ponged: nothing to do. Accepted, Finished: of a callback that is over.
+                # Parted, Ponged: nothing to do. Accepted, Finished: of a callback that is over.
                 pass
 
     def _safely(self, channel: int, action: Callable[[], None]) -> None:
@@ -192,11 +205,6 @@ class Agent:
     def _require_somebody(self) -> None:
         if not self._is_somebody:
             raise WrongState("this machine is still any clone of its template; send become first")
-
-
-def _services(around: Surroundings) -> dict[str, Open]:
-    """Kind of request → what starts it."""
-    return {"exec": Execs(around).open, "pty": Ptys(around).open, **Files(around).opens()}
 
 
 def _tell(work: Work, event: Received | Acknowledged | Ended | Failed) -> None:

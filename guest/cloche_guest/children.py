@@ -20,11 +20,11 @@ class Children:
     """The processes somebody waits for.
 
     Args:
-        most: how many there may be at once.
+        most: how many there may be at once; readable.
     """
 
     def __init__(self, *, most: int = MOST_EXECS) -> None:
-        self._most = most
+        self.most = most
         self._expected: dict[int, tuple[OnExit, OnError]] = {}
 
     def __len__(self) -> int:
@@ -36,8 +36,8 @@ class Children:
         Raises:
             NoSpace: too many run already.
         """
-        if len(self._expected) >= self._most:
-            raise NoSpace(f"{self._most} commands run at once in this machine; wait until one has ended")
+        if len(self._expected) >= self.most:
+            raise NoSpace(f"{self.most} commands run at once in this machine; wait until one has ended")
 
     def expect(self, pid: int, on_exit: OnExit, on_error: OnError) -> None:
         """Has a child's end told, once.

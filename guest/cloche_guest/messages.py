@@ -18,11 +18,13 @@ from cloche_guest.fields import (
     decimal,
     environment,
     flag,
+    optional_number,
     shown,
     text,
     user,
 )
 from cloche_wire.errors import BadRequest
+from cloche_wire.frames import LARGEST_NUMBER
 
 _HEX = frozenset("0123456789abcdef")
 _HOSTNAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.")
@@ -32,6 +34,8 @@ _LAST_SIGNAL = 64
 _LONGEST_TIMEOUT_S = 1e9
 _LARGEST_SIZE = 65535
 _MOST_MESSAGE_BYTES = 4096
+# The agent's hello names consoles, and has to fit a frame.
+_LONGEST_CONSOLE_ID = 64
 
 SIGNAL_NUMBERS: dict[str, int] = {
     name.removeprefix("SIG"): int(number)
@@ -96,6 +100,15 @@ class PtyRequest:
     """A name or a number; None: the machine's ordinary user."""
 
 
+@dataclass(frozen=True, slots=True)
+class PtyTakeRequest:
+    """A console to go on with, and what is known of its output."""
+
+    console_id: str
+    received: int
+    """Bytes of output since it began."""
+
+
 def parse_become(params: Params) -> Identity:
     """The parameters of `become`.
 
@@ -143,13 +156,26 @@ def parse_pty(params: Params) -> PtyRequest:
     """
     check_known(params, ("console", "argv", "env", "cwd", "user", "rows", "cols"))
     return PtyRequest(
-        console_id=text(params, "console"),
+        console_id=_console_id(params),
         size=_terminal_size(params),
         argv=None if params.get("argv") is None else arguments(params),
         env=environment(params),
         cwd=absolute_path(params, "cwd"),
         user=user(params),
     )
+
+
+def parse_pty_take(params: Params) -> PtyTakeRequest:
+    """The parameters of `pty.take`.
+
+    Raises:
+        BadRequest: names the field.
+    """
+    check_known(params, ("console", "received"))
+    received = optional_number(params, "received", most=LARGEST_NUMBER)
+    if received is None:
+        raise BadRequest("received is missing")
+    return PtyTakeRequest(_console_id(params), received)
 
 
 class MessageStream:
@@ -227,6 +253,15 @@ def signal_name(number: int) -> str:
     except ValueError:
         return str(number)
     return str(number) if number >= signal.SIGRTMIN else name.removeprefix("SIG")
+
+
+def _console_id(params: Params) -> str:
+    console_id = text(params, "console")
+    if len(console_id) > _LONGEST_CONSOLE_ID:
+        raise BadRequest(
+            f"console must be of at most {_LONGEST_CONSOLE_ID} characters, not {shown(console_id)}"
+        )
+    return console_id
 
 
 def _terminal_size(params: Params) -> TerminalSize:

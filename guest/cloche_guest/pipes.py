@@ -196,6 +196,8 @@ class Input:
         self._channel, self._stream, self._fd = channel, stream, fd
         self._pending: deque[memoryview] = deque()
         self._is_full = self._ends = False
+        # Bytes at the front of those pending that came on a channel which is gone.
+        self._orphans = 0
 
     def received(self, data: bytes) -> None:
         """Bytes for the command."""
@@ -205,6 +207,14 @@ class Input:
         self._pending.append(memoryview(data))
         if not self._is_full:
             self._write()
+
+    def leave(self) -> None:
+        """The channel is gone. What it has brought is written all the same, and nobody is told."""
+        self._orphans = sum(len(piece) for piece in self._pending)
+
+    def join(self, channel: int) -> None:
+        """What comes from now on comes on another channel."""
+        self._channel = channel
 
     def ended(self) -> None:
         """No more bytes will come: the command sees the end of its input behind those that have."""
@@ -234,17 +244,25 @@ class Input:
                 if error.errno not in _NOBODY_READS:
                     raise
                 # The sender need not know: it may go on and is not held up.
-                dropped = sum(len(left) for left in self._pending)
+                self._used(sum(len(left) for left in self._pending))
                 self.close()
-                self._connection.consume(self._channel, self._stream, dropped)
                 return
-            self._connection.consume(self._channel, self._stream, written)
+            self._used(written)
             if written < len(piece):
                 self._pending[0] = piece[written:]
             else:
                 self._pending.popleft()
         if self._ends:
             self.close()
+
+    def _used(self, count: int) -> None:
+        if self._orphans:
+            orphans = min(count, self._orphans)
+            self._orphans -= orphans
+            count -= orphans
+            if not count:
+                return
+        self._connection.consume(self._channel, self._stream, count)
 
     def _on_writable(self, _events: int) -> None:
         if self._fd is not None:

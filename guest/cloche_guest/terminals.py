@@ -10,7 +10,8 @@ Rules:
   blocks in which a slow machine's terminal passes a flood on, would cost the program most of its processor.
 - What a flood shows is gathered until it fills half a frame: in a slow machine a frame costs more than its bytes. It
   waits for so many reads at most, and leaves at once where less comes than a flood brings, or something was typed.
-- Back-pressure reaches the program: without credit the terminal is not read, and its writers wait.
+- Back-pressure reaches the program: without credit the terminal is not read, and its writers wait. Nothing else waits
+  for acknowledgements: while there is credit, what is shown leaves as if they came at once.
 - Our own hold on the program's side keeps the terminal from hanging up before its program has ended.
 """
 
@@ -27,10 +28,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cloche_guest import spawn
+from cloche_guest.backlog import Outlet
 from cloche_guest.loop import Scope, Timer
 from cloche_guest.messages import TerminalSize
 from cloche_guest.pipes import GATHER_S, READ_SIZE
-from cloche_wire.connection import Connection
 from cloche_wire.errors import CommandNotStarted
 
 FOREGROUND_SIGNALS = frozenset({signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP})
@@ -137,7 +138,7 @@ class Display:
 
     Args:
         loop: watches the terminal.
-        connection: carries the stream.
+        outlet: takes the stream.
         channel: the console's.
         stream: the stream's number.
         fd: our end of the terminal, non-blocking; closed by this object.
@@ -148,7 +149,7 @@ class Display:
     def __init__(
         self,
         loop: Scope,
-        connection: Connection,
+        outlet: Outlet,
         *,
         channel: int,
         stream: int,
@@ -156,7 +157,7 @@ class Display:
         on_progress: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._loop, self._connection = loop, connection
+        self._loop, self._outlet = loop, outlet
         self._channel, self._stream, self._fd = channel, stream, fd
         self._on_progress, self._clock = on_progress, clock
         self._gathering: Timer | None = None
@@ -172,12 +173,20 @@ class Display:
 
     def resume(self) -> None:
         """Reads on if there is credit. To be called once to begin."""
-        if self.is_paused and not self.has_ended and self._connection.credit(self._channel, self._stream) > 0:
+        if self.is_paused and not self.has_ended and self._outlet.credit(self._channel, self._stream) > 0:
             self.is_paused = False
             self._watch()
             if self.owed:
                 # It may be all there was; then no event would say so.
                 self._on_readable(0)
+
+    def move(self, outlet: Outlet, channel: int) -> None:
+        """What is read from now on goes out elsewhere: whoever has the old outlet has all that was read before.
+
+        To be followed by `resume`: there may be credit again.
+        """
+        self._outlet, self._channel = outlet, channel
+        self._waiting_bytes = self._waiting_reads = 0
 
     def typed(self) -> None:
         """Something was typed: the answer is not to be gathered."""
@@ -204,7 +213,7 @@ class Display:
             self._end()
 
     def _on_readable(self, _events: int) -> None:
-        room = min(READ_SIZE, self._connection.credit(self._channel, self._stream))
+        room = min(READ_SIZE, self._outlet.credit(self._channel, self._stream))
         if room <= 0:
             self._pause()
             return
@@ -222,7 +231,7 @@ class Display:
 
     def _send(self, data: bytes) -> None:
         waits = len(data) >= _FLOOD
-        self._connection.send(self._channel, self._stream, data, waits=waits)
+        self._outlet.send(self._channel, self._stream, data, waits=waits)
         if waits:
             self._waiting_bytes += len(data)
             self._waiting_reads += 1
@@ -253,7 +262,7 @@ class Display:
     def _hung_up(self) -> None:
         if self._has_program_ended:
             self._end()
-            self._connection.end(self._channel, self._stream)
+            self._outlet.end(self._channel, self._stream)
         elif not self._is_hung_up:
             # Somebody has hung it up under a program that lives, which may open it again. Until then it would report
             # the hang-up for ever: only a change may wake us.
@@ -269,7 +278,7 @@ class Display:
         gathering_loses = count * gather_s > _LEAST_HELD * (now - self._last_read_at)
         self._last_read_at = self._ready_at = now
         self._reads_since_typing += 1
-        if is_full and self._connection.credit(self._channel, self._stream) <= 0:
+        if is_full and self._outlet.credit(self._channel, self._stream) <= 0:
             self._pause()
         elif self._is_hung_up:
             self._unwatch()
@@ -298,7 +307,7 @@ class Display:
         """Sends what has waited for more."""
         if self._waiting_bytes:
             self._waiting_bytes = self._waiting_reads = 0
-            self._connection.hurry(self._channel)
+            self._outlet.hurry(self._channel)
 
     def _pause(self) -> None:
         self.is_paused = True

@@ -3,6 +3,7 @@
 Rules:
 - A service's `open` starts the work and adds it here, or raises and leaves the channel to the agent, which resets it.
 - Work that is over removes itself; late events of its channel then go nowhere.
+- Work ends with its session, unless its service sees to it before (`ptys`).
 """
 
 from __future__ import annotations

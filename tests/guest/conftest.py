@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from cloche_guest.messages import TerminalSize
+from cloche_guest.terminals import Display, start
+from tests.guest.open_terminals import Frames, Terminal, command
 from tests.support.agent_process import AgentProcess, control_group, running_agent
+from tests.support.blocking_console import hang_up_left
 from tests.support.blocking_link import BlockingLink
+from tests.support.stream_bench import Bench
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +30,7 @@ def link(agent: AgentProcess) -> Iterator[BlockingLink]:
     """A greeted link to that agent."""
     with BlockingLink() as opened:
         opened.connect(agent.socket)
+        hang_up_left(opened)
         yield opened
 
 
@@ -53,3 +60,27 @@ def _stays_where_it_is() -> Iterator[None]:
     before = Path.cwd()
     yield
     os.chdir(before)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    """A terminal that nothing runs in."""
+    started = start(command("stty", "raw"), TerminalSize(24, 80))
+    os.waitpid(started.pid, 0)
+    os.close(started.writer)
+    opened = Terminal(started.reader, started.hold)
+    yield opened
+    opened.hang_up()
+
+
+@pytest.fixture
+def flooded(terminal: Terminal) -> Iterator[tuple[Bench, Frames, Display]]:
+    """A terminal in the middle of a flood."""
+    bench = Bench()
+    # Two milliseconds pass between any two looks at the clock: slower than a terminal fills, without a pause.
+    ticks = itertools.count()
+    display = bench.display(terminal.ours, clock=lambda: next(ticks) / 500)
+    frames = Frames(bench, terminal)
+    frames.flood(20)
+    yield bench, frames, display
+    display.close()

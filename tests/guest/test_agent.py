@@ -30,7 +30,7 @@ def nobody(tmp_path: Path) -> Iterator[tuple[AgentProcess, BlockingLink]]:
 def test_hello_says_what_runs_where(link: BlockingLink) -> None:
     greeting = link.greetings[-1]
     assert isinstance(greeting, Greeted)
-    assert set(greeting.info) == {"agent", "kernel", "python", "arch"}
+    assert set(greeting.info) == {"agent", "kernel", "python", "arch", "consoles"}
     assert greeting.software.startswith("cloche_guest/")
 
 

@@ -16,7 +16,7 @@ import pytest_asyncio
 
 from cloche_hub.ports import Image, Machine
 from cloche_wire.errors import Cancelled, CommandNotStarted, WrongState
-from tests.support.blocking_console import ending, open_console, start
+from tests.support.blocking_console import ending, hang_up_left, left, open_console, start, storing, take
 from tests.support.blocking_link import BlockingLink
 from tests.support.real_machines import Machines, real_machines
 
@@ -49,6 +49,7 @@ def link(shared: Path) -> Iterator[BlockingLink]:
     """A link to the shared clone; what runs there ends when the next test's hub comes."""
     with BlockingLink(timeout_s=BOUND_S) as opened:
         opened.connect(shared)
+        hang_up_left(opened)
         yield opened
 
 
@@ -228,6 +229,30 @@ def test_a_shell_has_job_control_and_its_keys_reach_the_foreground(link: Blockin
     assert b"status 130 bash" in console.stdout
     assert b"/home/user\r\n50 132\r\n" in console.stdout
     assert b"no job control" not in console.stdout
+
+
+def test_hubs_that_are_lost_in_a_flood_cost_not_a_byte_of_it(link: BlockingLink, shared: Path) -> None:
+    console = storing(open_console(link, "seq", "0", "49999", window=64 << 10))
+    stored, offset = b"", 0
+    for stored_by_each in (1, 70_000, 1000, 100_000, 20_000):
+        goal = len(stored) - offset + stored_by_each
+        link.wait_until(lambda: len(console.stdout) >= goal, "output")  # noqa: B023 - used before the next
+        console.consume(stored_by_each)
+        stored += console.stdout[goal - stored_by_each : goal]
+        # What is on its way is lost, wherever a frame is cut by that.
+        link.drop()
+        link = BlockingLink(timeout_s=BOUND_S)
+        link.connect(shared)
+        assert left(link)["con_1"][0] <= len(stored)
+        console = storing(take(link, received=len(stored)))
+        offset = console.wait_accepted()["offset"]
+        assert offset == len(stored)
+    console.read_on()
+    assert ending(console) == {"exit_code": 0}
+    link.connection.confirm(console.channel)
+    link.ping()
+    link.drop()
+    assert stored + console.stdout == b"".join(b"%d\r\n" % number for number in range(50_000))
 
 
 def test_nothing_is_left_of_a_console_that_was_given_up(link: BlockingLink) -> None:

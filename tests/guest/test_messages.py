@@ -12,10 +12,12 @@ from cloche_guest.messages import (
     Identity,
     MessageStream,
     PtyRequest,
+    PtyTakeRequest,
     TerminalSize,
     parse_become,
     parse_exec,
     parse_pty,
+    parse_pty_take,
     parse_signal,
     parse_terminal_message,
     signal_name,
@@ -234,3 +236,28 @@ def test_messages_come_whole_however_their_bytes_were_cut() -> None:
 def test_bytes_that_are_no_messages_are_refused(data: bytes) -> None:
     with pytest.raises(BadRequest, match="msgpack"):
         list(MessageStream().feed(data))
+
+
+@pytest.mark.parametrize("received", [0, (1 << 63) - 1])
+def test_a_console_is_taken_by_its_id_from_a_place_in_its_output(received: int) -> None:
+    params = {"console": "con_1", "received": received}
+    assert parse_pty_take(params) == PtyTakeRequest(console_id="con_1", received=received)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("console", value) for value in (None, "", 1, "c" * 65)),
+        *(("received", value) for value in (None, -1, 1 << 63, True, "0", 1.0)),
+        ("rows", 24),
+    ],
+)
+def test_a_taking_with_a_wrong_field_is_refused_by_its_name(field: str, value: Any) -> None:
+    with pytest.raises(BadRequest, match=field):
+        parse_pty_take({"console": "con_1", "received": 0, field: value})
+
+
+def test_a_consoles_id_is_no_longer_than_a_hello_has_room_for() -> None:
+    assert parse_pty({**PTY, "console": "c" * 64}).console_id == "c" * 64
+    with pytest.raises(BadRequest, match="at most 64"):
+        parse_pty({**PTY, "console": "c" * 65})

@@ -244,3 +244,41 @@ def test_input_for_a_command_without_a_pipe_is_dropped() -> None:
     into.ended()
     bench.exchange()
     assert bench.far.credit(bench.channel, 1) == 1000
+
+
+def test_input_of_a_channel_that_is_gone_is_written_and_told_to_nobody(pipe: tuple[int, int]) -> None:
+    bench = Bench(window=1000)
+    fill(pipe[1])
+    into = bench.input(pipe[1])
+    into.received(b"one " * 100)
+    into.leave()
+    other = bench.far.open("exec", {})
+    bench.exchange()
+    bench.near.accept(other)
+    bench.exchange()
+    into.join(other)
+    bench.far.send(other, 1, bytes(500))
+    bench.exchange()
+    into.received(bytes(500))
+    written = b""
+    while not written.endswith(bytes(500)):
+        written += read_some(bench, pipe[0])
+    bench.exchange()
+    assert written.replace(b"x", b"") == b"one " * 100 + bytes(500)
+    assert (bench.far.credit(bench.channel, 1), bench.far.credit(other, 1)) == (1000, 1000)
+
+
+def test_input_that_nobody_reads_is_told_to_who_is_there_only(pipe: tuple[int, int]) -> None:
+    bench = Bench(window=1000)
+    fill(pipe[1])
+    into = bench.input(pipe[1])
+    bench.far.send(bench.channel, 1, bytes(600))
+    bench.exchange()
+    into.received(bytes(400))
+    into.leave()
+    into.join(bench.channel)
+    into.received(bytes(600))
+    os.close(pipe[0])
+    bench.turns()
+    bench.exchange()
+    assert bench.far.credit(bench.channel, 1) == 1000

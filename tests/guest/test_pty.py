@@ -99,7 +99,7 @@ def test_consoles_count_among_what_a_machine_runs_at_once(tmp_path: Path) -> Non
         link.connect(agent.socket)
         console = start(link, "cat")
         with pytest.raises(NoSpace):
-            open_console(link, "cat").result()
+            open_console(link, "cat", console="con_2").result()
         console.send_message({"signal": "KILL"})
         assert ending(console) == {"signal": "KILL"}
 

@@ -182,14 +182,6 @@ def test_a_shell_that_is_given_up_ends_with_its_jobs(link: BlockingLink) -> None
     wait_gone(job)
 
 
-def test_a_new_hub_ends_the_consoles_of_the_old_one(agent: AgentProcess, link: BlockingLink) -> None:
-    console = start(link, "cat")
-    link.drop()
-    with BlockingLink() as other:
-        assert not other.connect(agent.socket).resumed
-        wait_gone(console.pid)
-
-
 def test_a_link_cut_in_the_middle_of_output_loses_and_repeats_nothing(
     agent: AgentProcess, link: BlockingLink
 ) -> None:

@@ -5,52 +5,16 @@ from __future__ import annotations
 import itertools
 import os
 import select
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from cloche_guest import spawn
 from cloche_guest.messages import TerminalSize
 from cloche_guest.terminals import Display, Started, resize, start
-from cloche_guest.users import look_up
 from cloche_wire.errors import CommandNotStarted
 from cloche_wire.events import Ended, Received
+from tests.guest.open_terminals import Frames, Terminal, command
 from tests.support.stream_bench import Bench
-
-ME = look_up(str(os.geteuid()))
-
-
-def command(*argv: str) -> spawn.Command:
-    return spawn.Command(argv, {"PATH": spawn.DEFAULT_PATH}, "/", ME)
-
-
-@dataclass
-class Terminal:
-    """Our end and the program's, without a program. A raw one: what is written is what is read."""
-
-    ours: int
-    program: int
-
-    def show(self, data: bytes) -> None:
-        os.write(self.program, data)
-
-    def hang_up(self) -> None:
-        """Nobody has the program's side open any more."""
-        if self.program >= 0:
-            os.close(self.program)
-            self.program = -1
-
-
-@pytest.fixture
-def terminal() -> Iterator[Terminal]:
-    started = start(command("stty", "raw"), TerminalSize(24, 80))
-    os.waitpid(started.pid, 0)
-    os.close(started.writer)
-    opened = Terminal(started.reader, started.hold)
-    yield opened
-    opened.hang_up()
 
 
 def all_shown(started: Started) -> bytes:
@@ -236,36 +200,6 @@ def test_a_closed_display_hangs_up(terminal: Terminal) -> None:
     display.close()
     with pytest.raises(OSError, match="Input/output error"):
         terminal.show(b"x")
-
-
-class Frames:
-    """A flood on a terminal, and how many frames and bytes of it have come at the far end."""
-
-    def __init__(self, bench: Bench, terminal: Terminal) -> None:
-        self._bench, self._terminal = bench, terminal
-
-    def flood(self, gulps: int) -> None:
-        for _ in range(gulps):
-            self._terminal.show(b"x" * 3000)
-            before = self._bench.progress
-            while self._bench.progress == before:
-                self._bench.loop.turn()
-            self._bench.exchange()
-
-    def come(self) -> int:
-        return len([event for event in self._bench.arrived if isinstance(event, Received)])
-
-
-@pytest.fixture
-def flooded(terminal: Terminal) -> Iterator[tuple[Bench, Frames, Display]]:
-    bench = Bench()
-    # Two milliseconds pass between any two looks at the clock: slower than a terminal fills, without a pause.
-    ticks = itertools.count()
-    display = bench.display(terminal.ours, clock=lambda: next(ticks) / 500)
-    frames = Frames(bench, terminal)
-    frames.flood(20)
-    yield bench, frames, display
-    display.close()
 
 
 def test_a_flood_leaves_in_few_frames_that_hold_all_of_it(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cloche_wire.errors import Cancelled
 from tests.support.blocking_link import BlockingLink
 from tests.support.blocking_request import Request
 
@@ -22,6 +23,36 @@ def open_console(
     """A console that has been asked for; without argv with a login shell."""
     asked = {"console": "con_1", "argv": list(argv) or None, "env": {}, "rows": rows, "cols": cols, **params}
     return link.open("pty", asked, window=window)
+
+
+def take(
+    link: BlockingLink, received: int = 0, *, console: str = "con_1", window: int | None = None
+) -> Request:
+    """A console that is taken over from a lost session."""
+    return link.open("pty.take", {"console": console, "received": received}, window=window)
+
+
+def storing(console: Request) -> Request:
+    """The same, of a hub that says itself what of it is stored: by `consume` and `confirm`."""
+    console.is_reading = console.confirms_itself = False
+    return console
+
+
+def left(link: BlockingLink) -> dict[str, tuple[int, int]]:
+    """The consoles that the agent's last hello names: id → offsets it can give."""
+    return {
+        console["console"]: (console["begins"], console["ends"])
+        for console in link.greetings[-1].info["consoles"]
+    }
+
+
+def hang_up_left(link: BlockingLink) -> None:
+    """Ends the consoles of hubs before, as one that does not know them."""
+    for console in left(link):
+        taken = take(link, console=console)
+        taken.wait_accepted()
+        taken.reset(Cancelled("nobody knows it"))
+    link.ping()
 
 
 def start(link: BlockingLink, *argv: str, **params: Any) -> Request:

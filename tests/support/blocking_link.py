@@ -28,6 +28,7 @@ from cloche_wire.events import (
     Finished,
     Greeted,
     Opened,
+    Parted,
     Ponged,
     Received,
 )
@@ -60,6 +61,8 @@ class BlockingLink:
         )
         self.greetings: list[Greeted] = []
         """The agent's hello on each link so far."""
+        self.farewells: list[CodedError] = []
+        """Why the agent wanted to end links."""
         self.offered: list[Opened] = []
         """The channels the agent has opened: to be answered with the connection's own moves."""
         self.given_up: dict[int, CodedError] = {}
@@ -270,6 +273,8 @@ class BlockingLink:
                 self._pongs.add(token)
             case Opened():
                 self.offered.append(event)
+            case Parted(error):
+                self.farewells.append(error)
             case Failed(channel, error) if channel not in self._requests:
                 self.given_up[channel] = error
             case Accepted() | Received() | Ended() | Finished() | Failed() | Confirmed():

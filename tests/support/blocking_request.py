@@ -49,6 +49,8 @@ class Request:
         self.ended: set[int] = set()
         self.is_reading = True
         """Whether what comes is consumed, so that more may come."""
+        self.confirms_itself = True
+        """Whether the agent may forget the channel as soon as its result has come."""
         self._unconsumed: dict[int, int] = {}
         self._result: dict[str, Any] | None = None
         self.error: CodedError | None = None
@@ -82,7 +84,7 @@ class Request:
         return self.accepted
 
     def result(self) -> dict[str, Any]:
-        """Its result; confirmed, so that both sides forget the channel."""
+        """Its result; confirmed unless it is told otherwise, so that both sides forget the channel."""
         self._link.wait_until(lambda: self.is_over, "a result")
         self._raise()
         assert self._result is not None
@@ -147,12 +149,17 @@ class Request:
         self._link.connection.reset(self.channel, error)
 
     def read_on(self) -> None:
-        """Consumes what has come, and from now on whatever comes."""
+        """Consumes what has come, and from now on whatever comes. It does not confirm."""
         self.is_reading = True
         for stream, count in self._unconsumed.items():
             if count and not self.is_over:
                 self._link.connection.consume(self.channel, stream, count)
         self._unconsumed.clear()
+
+    def consume(self, count: int, stream: int = STDOUT) -> None:
+        """Consumes so many bytes of a stream that are not consumed as they come."""
+        self._unconsumed[stream] -= count
+        self._link.connection.consume(self.channel, stream, count)
 
     def on_event(self, event: Accepted | Received | Ended | Finished | Failed | Confirmed) -> None:
         """Called by the link."""
@@ -169,7 +176,8 @@ class Request:
                 self.ended.add(stream)
             case Finished(_, result):
                 self._result = result
-                self._link.connection.confirm(self.channel)
+                if self.confirms_itself:
+                    self._link.connection.confirm(self.channel)
             case Failed(_, error):
                 self.error = error
             case Confirmed():

@@ -68,7 +68,8 @@ class Connection:
         leader: whether this side names the session and greets first.
         software: name and version, for the peer's log.
         session: 16 random bytes of a leader; a follower takes over the leader's.
-        info: what hello says beyond the protocol (a token, an agent's hash). Replaceable before a link comes up.
+        info: what hello says beyond the protocol (a token, an agent's hash). Replaceable until this side's hello
+            leaves: a follower's leaves after its `Greeted` event.
         limits: the bounds.
     """
 
