@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from cloche_wire.aio import Channel
+from cloche_wire.aio import Channel, Gate
 from cloche_wire.errors import BadRequest, CodedError, SenselessAnswer
 from tests.support.links import quiet
-from tests.wire.aio.guests import BULK, Guests, read_all, write_and_end
+from tests.wire.aio.guests import BULK, WINDOW, Guests, read_all, unacknowledged, write_and_end
 from tests.wire.aio.three_parties import Make, link_both, talk_to, talkative
 
 
@@ -120,3 +122,48 @@ async def test_a_tap_does_not_see_what_nobody_reads_any_more(three: Make) -> Non
         await channel.result()
         await quiet()
         assert (seen.streams, seen.ends) == ({1: b"before"}, [])
+
+
+async def test_a_gate_keeps_acknowledgements_until_the_bytes_have_been_dealt_with(three: Make) -> None:
+    guests = Guests()
+    async with three(guests) as hub, asyncio.TaskGroup() as tasks:
+        gate = hub.back_gate = Gate()
+        await link_both(hub)
+        channel = hub.open()
+        served = await guests.next()
+        served.accept()
+        writing = tasks.create_task(served.write(1, bytes(2 * WINDOW)))
+        assert await channel.read(1) == bytes(WINDOW)
+        await quiet()
+        # The client has read everything, and still the guest keeps it.
+        assert (unacknowledged(served), writing.done()) == (WINDOW, False)
+        gate.pass_below(1, WINDOW // 2)
+        assert await channel.read(1) == bytes(WINDOW // 2)
+        # What has been dealt with before it is read is no more than read.
+        gate.pass_below(1, 2 * WINDOW)
+        await quiet()
+        assert await channel.read(1) == bytes(WINDOW // 2)
+        await writing
+        await quiet()
+        assert unacknowledged(served) == 0
+        served.close()
+        await channel.result()
+
+
+async def test_a_gate_that_stays_shut_keeps_neither_the_other_direction_nor_the_end(three: Make) -> None:
+    guests = Guests()
+    async with three(guests) as hub:
+        hub.back_gate = Gate()
+        await link_both(hub)
+        channel = hub.open()
+        served = await guests.next()
+        served.accept()
+        await served.write(1, b"output")
+        for _ in range(3):
+            await channel.write(1, bytes(WINDOW))
+            assert await served.read(1) == bytes(WINDOW)
+        served.close({"code": 0})
+        assert await read_all(channel) == b"output"
+        assert await channel.result() == {"code": 0}
+        await quiet()
+        assert hub.peers_are_clean()

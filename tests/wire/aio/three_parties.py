@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from cloche_wire.aio import Channel, Handler, Tap, splice
+from cloche_wire.aio import Channel, Gate, Handler, Tap, splice
 from cloche_wire.errors import WireError
 from cloche_wire.frames import Fields
 from cloche_wire.limits import Limits
@@ -29,6 +29,7 @@ class Hub:
         self.check_info: Callable[[Fields], Fields] = dict
         self.front_tap: Tap | None = None
         self.back_tap: Tap | None = None
+        self.back_gate: Gate | None = None
         self.before_answer: Callable[[], Awaitable[None]] | None = None
         """What is done after a failure, before the client is told."""
         self.results: list[Fields | WireError] = []
@@ -48,6 +49,7 @@ class Hub:
                 before_close=self.before_close,
                 front_tap=self.front_tap,
                 back_tap=self.back_tap,
+                back_gate=self.back_gate,
             )
             self.results.append(result)
         except WireError as error:

@@ -4,7 +4,8 @@ The back channel is opened with the front one's window and the front one is acce
 acknowledgements are forwarded, never originated. So whatever arrives on one side fits the credit on the other, and
 what the joint holds is at most one window a stream.
 
-Bytes may be looked at as they pass (`Tap`): what a tap has seen is what the other side gets, no more and no less.
+Bytes may be looked at as they pass (`Tap`): what a tap has seen is what the other side gets, no more and no less. Who
+needs time for what it has seen keeps the acknowledgements back as long (`Gate`), so that what it holds is bounded, too.
 """
 
 from __future__ import annotations
@@ -31,6 +32,40 @@ class Tap(Protocol):
         ...
 
 
+class Gate:
+    """Keeps back the acknowledgements of what one side sends until somebody else has dealt with the bytes, too.
+
+    For one splice. What has been dealt with is told by `pass_below`, at any time.
+    """
+
+    def __init__(self) -> None:
+        self._read: dict[int, int] = {}
+        self._dealt_with: dict[int, int] = {}
+        self._passed: dict[int, int] = {}
+        self._consume: Callable[[int, int], None] = lambda _stream, _count: None
+
+    def pass_below(self, stream: int, offset: int) -> None:
+        """Everything of a stream below an offset has been dealt with."""
+        self._dealt_with[stream] = offset
+        self._pass(stream)
+
+    def acknowledged(self, stream: int, offset: int) -> None:
+        """The other side has read everything below an offset."""
+        self._read[stream] = offset
+        self._pass(stream)
+
+    def connect(self, consume: Callable[[int, int], None]) -> None:
+        """From now on `consume` is told how many more bytes of a stream may be acknowledged."""
+        self._consume = consume
+
+    def _pass(self, stream: int) -> None:
+        already = self._passed.get(stream, 0)
+        both = min(self._read.get(stream, 0), self._dealt_with.get(stream, 0))
+        if both > already:
+            self._passed[stream] = both
+            self._consume(stream, both - already)
+
+
 class _Joint:
     """What both sides share: how far the end has come."""
 
@@ -53,9 +88,11 @@ class _Joint:
 class _Side:
     """The sink of one of the two channels: whatever happens on it is done to the other."""
 
-    def __init__(self, joint: _Joint, other: Channel, tap: Tap | None) -> None:
-        self._joint, self._other, self._tap = joint, other, tap
+    def __init__(self, joint: _Joint, other: Channel, tap: Tap | None, gate: Gate | None = None) -> None:
+        self._joint, self._other, self._tap, self._gate = joint, other, tap, gate
         self._consumed: dict[int, int] = {}
+        if gate is not None:
+            gate.connect(other.consume)
         self._is_finished = False
 
     def accepted(self, info: Fields, window: int) -> None:
@@ -86,6 +123,9 @@ class _Side:
             self._joint.fail(error)
 
     def acknowledged(self, stream: int, offset: int) -> None:
+        if self._gate is not None:
+            self._gate.acknowledged(stream, offset)
+            return
         already = self._consumed.get(stream, 0)
         self._consumed[stream] = offset
         self._other.consume(stream, offset - already)
@@ -115,6 +155,7 @@ async def splice(
     before_close: Callable[[Fields], Awaitable[Fields]] | None = None,
     front_tap: Tap | None = None,
     back_tap: Tap | None = None,
+    back_gate: Gate | None = None,
 ) -> Fields:
     """Joins a channel the peer has opened (`front`) with one just opened to somebody else (`back`).
 
@@ -130,6 +171,7 @@ async def splice(
         before_close: does what must be done with the result before the front's peer learns it, such as recording it,
             and returns what that is told.
         front_tap, back_tap: see what the front's and what the back's peer sends.
+        back_gate: keeps acknowledgements from the back's peer.
 
     Returns:
         The result, once it has arrived at the front's peer.
@@ -138,7 +180,7 @@ async def splice(
         CodedError: either side failed; `back` has been reset with the same error.
     """
     joint = _Joint(back, check_info)
-    front.sink, back.sink = _Side(joint, back, front_tap), _Side(joint, front, back_tap)
+    front.sink, back.sink = _Side(joint, back, front_tap, back_gate), _Side(joint, front, back_tap)
     try:
         # The front's peer may have given up before anybody listened.
         front.require_live()
