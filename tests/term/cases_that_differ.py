@@ -13,6 +13,6 @@ DIFFERENCES: Mapping[tuple[str, str], Shown] = {
     ("ghostty", "DECSTR shows the cursor, stops inserting and leaves the text"): Shown(
         text=("xaaaaa", "bbbbb", "ccccc", "ddddd"), cursor_is_visible=False
     ),
-    ("ghostty", "DEL shows nothing"): Shown(text=("a\x7fb",)),
+    ("ghostty", "DEL shows nothing"): Shown(text=("a b",)),
     ("ghostty", "titles are pushed and popped (XTWINOPS 22, 23)"): Shown(title="two"),
 }
