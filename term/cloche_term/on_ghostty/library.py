@@ -41,6 +41,12 @@ for _ours, _theirs in (("ClochePoint", "GhosttyPoint"), ("ClocheScroll", "Ghostt
         ):
             raise ImportError(f"this libghostty-vt lays out {_theirs} in a way we do not know")
 
+# Looking a function up takes a lock of ffi's. A finalizer may run in the midst of what holds it, in this very thread,
+# and would wait for ever: what finalizers call is looked up here, once.
+for _name in dir(lib):
+    if _name.endswith("_free"):
+        getattr(lib, _name)
+
 
 def point(tag: int, row: int = 0, col: int = 0) -> Any:
     """A place in one of the library's systems of coordinates."""

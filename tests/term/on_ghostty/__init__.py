@@ -1,0 +1,1 @@
+"""The terminal by libghostty-vt, module by module."""
