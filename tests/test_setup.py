@@ -23,8 +23,9 @@ _MACHINE_COMMANDS = {
     "mmdebstrap": "mmdebstrap",
     "busybox": "busybox-static",
     "newuidmap": "uidmap",
+    "tmux": "tmux",
 }
-_MACHINE_PACKAGES = ("qemu-system-x86", "qemu-utils", "mmdebstrap", "busybox-static", "uidmap")
+_MACHINE_PACKAGES = ("qemu-system-x86", "qemu-utils", "mmdebstrap", "busybox-static", "uidmap", "tmux")
 
 # Answers for an interpreter of the version in VERSION; `-m venv` makes an environment with the same answers.
 _PYTHON = """

@@ -70,6 +70,8 @@ missing_packages() {
   has mke2fs || echo e2fsprogs
   has_static_busybox || echo busybox-static
   has newuidmap || echo uidmap
+  # A second opinion in the tests of the terminal emulator.
+  has tmux || echo tmux
   venv_is_sound || "$1" -I -c 'import ensurepip, venv' 2>/dev/null || echo "$(package_of "$1")-venv"
 }
 
