@@ -37,18 +37,23 @@ _PASTE_START, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
 def encode_key(board: Any, answers: Answers, key: Key) -> bytes:
     """What this key types."""
     character = key.name if key.name not in NAMED_KEYS else ""
+    if key.shift and len(character.upper()) == 1:
+        character = character.upper()
     unshifted = character.lower() if len(character.lower()) == 1 else character
     unshifted = _UNSHIFTED.get(unshifted, unshifted)
+    # Only the kitty protocol knows the command key.
+    command = key.command and bool(board.keyboard.kitty_flags)
     held = (
         KeyModifiers.CTRL * key.ctrl
         | KeyModifiers.ALT * key.alt
         | KeyModifiers.SHIFT * (key.shift or unshifted != character)
-        | KeyModifiers.SUPER * key.command
+        | KeyModifiers.SUPER * command
     )
+    keypad_text = None if key.ctrl or key.alt or command else _KEYPAD_TEXT.get(key.name)
     event = KeyEvent(
         unshifted or key.name,
         KeyModifiers(held),
-        text=character or _KEYPAD_TEXT.get(key.name),
+        text=character or keypad_text,
         shifted_key=character if unshifted != character else None,
     )
     board.input_key_event(event)

@@ -14,6 +14,9 @@ from cloche_term.terminal import Mouse, MouseAction, MouseButton
     [
         (b"", Key("a"), b"a"),
         (b"", Key("A"), b"A"),
+        (b"", Key("a", shift=True), b"A"),
+        (b"", Key("a", command=True), b"a"),
+        (b"\x1b[>1u", Key("a", command=True), b"\x1b[97;9u"),
         (b"", Key("ä"), "ä".encode()),
         (b"", Key("a", ctrl=True), b"\x01"),
         (b"", Key("a", alt=True), b"\x1ba"),
