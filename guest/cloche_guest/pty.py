@@ -190,15 +190,11 @@ class Pty:
         shown = next((left for left in unacknowledged if left.stream == TERMINAL), None)
         if shown is not None:
             self._backlog.put_back(self._offset + shown.offset, shown.pieces)
-        elif not self._backlog:
-            self._backlog.put_back(self._offset, ())
         self._leave_channel()
-        self._is_catching_up = False
         self._keys.leave()
-        if not self._is_over:
-            self._backlog.is_open = True
-            self._display.move(self._backlog, _NO_CHANNEL)
-            self._display.resume()
+        self._backlog.is_open = True
+        self._display.move(self._backlog, _NO_CHANNEL)
+        self._display.resume()
 
     def take(self, channel: int, received: int) -> None:
         """Goes on, on another session's channel.

@@ -15,6 +15,7 @@ from tests.guest.open_terminals import Frames, Terminal, command
 from tests.support.agent_process import AgentProcess, control_group, running_agent
 from tests.support.blocking_console import hang_up_left
 from tests.support.blocking_link import BlockingLink
+from tests.support.hubs_in_turn import Hubs, hubs_in_turn
 from tests.support.stream_bench import Bench
 
 
@@ -32,6 +33,14 @@ def link(agent: AgentProcess) -> Iterator[BlockingLink]:
         opened.connect(agent.socket)
         hang_up_left(opened)
         yield opened
+
+
+@pytest.fixture
+def hubs(agent: AgentProcess) -> Iterator[Hubs]:
+    """One hub after the other at that agent."""
+    with hubs_in_turn(agent) as in_turn:
+        hang_up_left(in_turn.next())
+        yield in_turn
 
 
 @pytest.fixture
