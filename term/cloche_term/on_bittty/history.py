@@ -96,8 +96,10 @@ class History:
 
     def _add(self, cells: Sequence[Cell], *, is_wrapped: bool) -> None:
         line = ScrollbackLine.of(cells, not is_wrapped)
-        changes = [after for before, after in pairwise(line.styles) if after is not before]
-        links = sum(len(style.hyperlink or "") for style in (*line.styles[:1], *changes))
+        styles = line.styles
+        is_even = styles.count(styles[0]) == len(styles) if styles else True
+        changes = [] if is_even else [after for before, after in pairwise(styles) if after is not before]
+        links = sum(len(style.hyperlink or "") for style in (*styles[:1], *changes))
         size = (
             _ROW_BYTES + _CELL_BYTES * len(line) + _STYLE_BYTES * len(changes) + 4 * (len(line.text) + links)
         )
