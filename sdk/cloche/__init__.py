@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cloche import aio, errors
     from cloche.approval_messages import ApprovalInfo
     from cloche.callback_messages import CallbackCall
+    from cloche.console_messages import ConsoleInfo
     from cloche.errors import CodedError, CommandFailed, HubNotRunning
     from cloche.event_messages import Event, Usage
     from cloche.file_messages import FileEntry
@@ -35,7 +36,19 @@ if TYPE_CHECKING:
         Verified,
     )
     from cloche.policy_messages import PolicyChecked, PolicyInfo
-    from cloche.sync import Approvals, CallbackHandler, Console, Files, Hub, Output, Process, Sandbox
+    from cloche.recording_messages import RecordingHit, RecordingInfo
+    from cloche.screens import Screen
+    from cloche.sync import (
+        Approvals,
+        CallbackHandler,
+        Console,
+        Files,
+        Hub,
+        Output,
+        Process,
+        Recordings,
+        Sandbox,
+    )
     from cloche.token_messages import TokenInfo
     from cloche.transfer import Copied
 
@@ -51,6 +64,7 @@ __all__ = [
     "CommandFailed",
     "Completed",
     "Console",
+    "ConsoleInfo",
     "Copied",
     "DiskUsage",
     "Event",
@@ -66,8 +80,12 @@ __all__ = [
     "PolicyInfo",
     "Process",
     "Progress",
+    "RecordingHit",
+    "RecordingInfo",
+    "Recordings",
     "Sandbox",
     "SandboxInfo",
+    "Screen",
     "TokenInfo",
     "Usage",
     "Verified",
@@ -79,6 +97,7 @@ __all__ = [
 _HOMES = {
     "cloche.approval_messages": ("ApprovalInfo",),
     "cloche.callback_messages": ("CallbackCall",),
+    "cloche.console_messages": ("ConsoleInfo",),
     "cloche.errors": ("CodedError", "CommandFailed", "HubNotRunning"),
     "cloche.messages": (
         "AuditEvent", "Completed", "DiskUsage", "ExitStatus", "HubStatus", "ImageInfo", "Progress", "SandboxInfo",
@@ -86,8 +105,10 @@ _HOMES = {
     ),
     "cloche.file_messages": ("FileEntry",),
     "cloche.policy_messages": ("PolicyChecked", "PolicyInfo"),
+    "cloche.recording_messages": ("RecordingHit", "RecordingInfo"),
+    "cloche.screens": ("Screen",),
     "cloche.sync": (
-        "Approvals", "CallbackHandler", "Console", "Files", "Hub", "Output", "Process", "Sandbox",
+        "Approvals", "CallbackHandler", "Console", "Files", "Hub", "Output", "Process", "Recordings", "Sandbox",
     ),
     "cloche.transfer": ("Copied",),
     "cloche.token_messages": ("TokenInfo",),

@@ -15,6 +15,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cloche.printable import printable
 from cloche_wire.errors import (
     AuditBroken,
     BadRequest,
@@ -108,10 +109,8 @@ def _story(command: str, completed: Completed) -> str:
         ending = f"was ended by SIG{completed.signal}"
     else:
         ending = f"ended with exit code {completed.exit_code}"
-    said = (completed.stderr.strip() or completed.stdout.strip()).rpartition("\n")[2]
-    # SAFETY: what a guest wrote must not paint over the terminal of whoever reads the message.
-    line = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in _cut(said.strip()))
-    return f"the command {_cut(command)!r} {ending}" + (f": {line}" if line else "")
+    said = (completed.stderr.strip() or completed.stdout.strip()).rpartition("\n")[2].strip()
+    return f"the command {_cut(command)!r} {ending}" + (f": {printable(_cut(said))}" if said else "")
 
 
 def _cut(text: str) -> str:

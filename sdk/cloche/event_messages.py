@@ -9,6 +9,7 @@ from typing import Any, Self, TypeAlias
 
 from cloche.answers import Answer
 from cloche.approval_messages import ApprovalInfo
+from cloche.console_messages import ConsoleInfo
 from cloche.messages import SandboxInfo
 
 CURRENT_END = "current_end"
@@ -44,9 +45,10 @@ class Usage:
         )
 
 
-Told: TypeAlias = SandboxInfo | ApprovalInfo | Usage
+Told: TypeAlias = SandboxInfo | ConsoleInfo | ApprovalInfo | Usage
 _PARSERS: dict[str, Callable[[Any], Told]] = {
     "sandbox": SandboxInfo.parse,
+    "console": ConsoleInfo.parse,
     "approval": ApprovalInfo.parse,
     "usage": Usage.parse,
 }
@@ -57,7 +59,7 @@ class Event:
     """Something that is so, or has changed."""
 
     topic: str
-    """sandbox, approval or usage; `current_end` once, behind the state things had when the subscription began."""
+    """sandbox, console, approval or usage; `current_end` once, behind the state things had when the subscription began."""
     change: str | None
     """current, changed, or gone: removed, or no longer what was asked for. None at `current_end`."""
     value: Told | None

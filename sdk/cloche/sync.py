@@ -22,9 +22,11 @@ from cloche.aio.callbacks import AT_ONCE, Function
 from cloche.aio.process import Stream
 from cloche.blocking import blocking, iterating, opening, told_by
 from cloche.callback_messages import CallbackCall
+from cloche.console_messages import ConsoleInfo
 from cloche.errors import CodedError
 from cloche.messages import SandboxInfo
 from cloche.portal import Portal
+from cloche.screens import Screen
 
 A = TypeVar("A", bound=Any)
 
@@ -114,14 +116,51 @@ class Process(_Twin[aio.Process]):
 class Console(_Twin[aio.Console]):
     __doc__ = aio.Console.__doc__
 
-    def __init__(self, portal: Portal, twin: aio.Console) -> None:
-        super().__init__(portal, twin)
-        self.id, self.pid = twin.id, twin.pid
+    @property
+    def id(self) -> str:
+        """Its id, such as `con_…`."""
+        return self._twin.id
 
+    @property
+    def name(self) -> str:
+        """Its name, unique among the open ones of its sandbox."""
+        return self._twin.name
+
+    @property
+    def info(self) -> ConsoleInfo:
+        """What is known of it, as of what has been read: its size, who is attached, who drives."""
+        return self._twin.info
+
+    @property
+    def viewer(self) -> str:
+        """Who we are among those who are attached, such as `v1`."""
+        return self._twin.viewer
+
+    @property
+    def is_driving(self) -> bool:
+        """Whether what is typed here reaches the program, as of what has been read."""
+        return self._twin.is_driving
+
+    @property
+    def screen(self) -> Screen:
+        """The newest screen that `until` or `look` have seen.
+
+        Raises:
+            WrongState: they have not seen any.
+        """
+        return self._twin.screen
+
+    events = iterating(aio.Console.events)
     read = blocking(aio.Console.read)
     write = blocking(aio.Console.write)
     resize = blocking(aio.Console.resize)
     signal = blocking(aio.Console.signal)
+    ask = blocking(aio.Console.ask)
+    give = blocking(aio.Console.give)
+    take = blocking(aio.Console.take)
+    refresh = blocking(aio.Console.refresh)
+    until = blocking(aio.Console.until)
+    look = blocking(aio.Console.look)
     wait = blocking(aio.Console.wait)
     __iter__ = iterating(aio.Console.__aiter__)
 
@@ -207,6 +246,9 @@ class Sandbox(_Leaseholder[aio.Sandbox]):
     run = blocking(aio.Sandbox.run)
     exec = blocking(aio.Sandbox.exec, Process)
     console = blocking(aio.Sandbox.console, Console)
+    attach = blocking(aio.Sandbox.attach, Console)
+    consoles = blocking(aio.Sandbox.consoles)
+    close_console = blocking(aio.Sandbox.close_console)
 
     @told_by(aio.Sandbox.callback)
     def callback(self, *methods: str, at_once: int = AT_ONCE) -> Callable[[Function], CallbackHandler]:
@@ -261,6 +303,16 @@ class Tokens(_Twin[aio.Tokens]):
     revoke = blocking(aio.Tokens.revoke)
 
 
+class Recordings(_Twin[aio.Recordings]):
+    __doc__ = aio.Recordings.__doc__
+
+    list = blocking(aio.Recordings.list)
+    get = blocking(aio.Recordings.get)
+    read = iterating(aio.Recordings.read)
+    save = blocking(aio.Recordings.save)
+    search = blocking(aio.Recordings.search)
+
+
 class Hub(_Leaseholder[aio.Hub]):
     __doc__ = aio.Hub.__doc__
 
@@ -280,6 +332,13 @@ class Hub(_Leaseholder[aio.Hub]):
     create = blocking(aio.Hub.create, Sandbox)
     sandboxes = blocking(aio.Hub.sandboxes, _sandboxes)
     sandbox = blocking(aio.Hub.sandbox, Sandbox)
+    consoles = blocking(aio.Hub.consoles)
+
+    @property
+    def recordings(self) -> Recordings:
+        """What consoles and commands have shown."""
+        return Recordings(self._portal, self._twin.recordings)
+
     build_image = blocking(aio.Hub.build_image)
     images = blocking(aio.Hub.images)
     remove_image = blocking(aio.Hub.remove_image)

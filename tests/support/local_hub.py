@@ -18,7 +18,7 @@ import signal
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from cloche_wire.aio import Channel
 from cloche_wire.errors import (
@@ -31,14 +31,15 @@ from cloche_wire.errors import (
 )
 from cloche_wire.rendezvous import locations
 from tests.support.local_callbacks import LocalApprovals, LocalCallbacks
-from tests.support.local_console import serve_console
+from tests.support.local_consoles import BOOT_LOG, LocalConsoles
 from tests.support.local_files import KINDS as FILE_KINDS
 from tests.support.local_files import serve_file
+from tests.support.local_recordings import LocalRecordings
 from tests.support.processes import end_process
 from tests.support.scripted_hub import TOKEN, ScriptedHub
 
 THEN = "2026-01-02T03:04:05.678901Z"
-_FIELDS = {"recipe", "flavor", "name", "env", "labels", "lease_s", "build"}
+_FIELDS = {"recipe", "flavor", "name", "env", "labels", "lease_s", "secrets", "build"}
 _KINDS = ("create", "list", "show", "remove", "boot_log")
 
 
@@ -54,6 +55,9 @@ class LocalHub(ScriptedHub):
         self.stopped = asyncio.Event()
         self.callbacks, self.approvals = LocalCallbacks(), LocalApprovals()
         self.handlers |= self.callbacks.handlers | self.approvals.handlers
+        self.recordings = LocalRecordings()
+        self.consoles = LocalConsoles(self._find, lambda sandbox: self.environs[sandbox], self.recordings)
+        self.handlers |= self.consoles.handlers | self.recordings.handlers
         self._happened = asyncio.Condition()
         self.handlers |= {f"sandbox.{kind}": getattr(self, f"_sandbox_{kind}") for kind in _KINDS}
         self.handlers |= dict.fromkeys(FILE_KINDS, self._file)
@@ -61,7 +65,6 @@ class LocalHub(ScriptedHub):
             "hub.status": self._status,
             "hub.stop": self._stop,
             "exec": self._exec,
-            "console.open": self._console,
             "image.build": self._image_build,
             "image.list": self._image_list,
             "image.remove": self._image_remove,
@@ -71,6 +74,15 @@ class LocalHub(ScriptedHub):
             "audit.verify": self._audit_verify,
             "audit.export": self._audit_export,
         }
+
+    async def __aenter__(self) -> Self:
+        await self.consoles.__aenter__()
+        return await super().__aenter__()
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.consoles.__aexit__(*error)
+        await super().__aexit__(*error)
+        self.consoles.close()
 
     # The hub.
 
@@ -130,7 +142,8 @@ class LocalHub(ScriptedHub):
             "timings": {"clone": 0.09},
         }
         self.sandboxes[sandbox["id"]] = sandbox
-        self.environs[sandbox["id"]] = params["env"]
+        self.environs[sandbox["id"]] = {**params["env"], **params.get("secrets", {})}
+        self.consoles.boot(sandbox)
         await self.note("sandbox.created", sandbox["id"], {"name": name})
         channel.close(sandbox)
 
@@ -143,18 +156,15 @@ class LocalHub(ScriptedHub):
     async def _sandbox_remove(self, channel: Channel) -> None:
         sandbox = self._find(channel.params["sandbox"])
         del self.sandboxes[sandbox["id"]]
+        self.consoles.end(sandbox["id"])
         await self.note("sandbox.removed", sandbox["id"], {})
         channel.close({**sandbox, "state": "removed", "ended_at": THEN, "end_reason": "removed"})
 
     async def _sandbox_boot_log(self, channel: Channel) -> None:
         self._find(channel.params["sandbox"])
-        channel.close({"log": b"Linux version 6.1\n\x1b[31mready\x1b[0m\n"[: channel.params["max_bytes"]]})
+        channel.close({"log": BOOT_LOG.replace(b"\r", b"")[: channel.params["max_bytes"]]})
 
     # Commands.
-
-    async def _console(self, channel: Channel) -> None:
-        sandbox = self._find(channel.params["sandbox"])
-        await serve_console(channel, self.environs[sandbox["id"]])
 
     async def _exec(self, channel: Channel) -> None:
         params = channel.params

@@ -10,6 +10,7 @@ from cloche.aio.hub import Hub
 from cloche.aio.pending import Pending
 from cloche.aio.policy import Policy
 from cloche.aio.process import Output, Process
+from cloche.aio.recordings import Recordings
 from cloche.aio.sandbox import Sandbox
 from cloche.aio.tokens import Tokens
 
@@ -23,6 +24,7 @@ __all__ = [
     "Pending",
     "Policy",
     "Process",
+    "Recordings",
     "Sandbox",
     "Tokens",
 ]

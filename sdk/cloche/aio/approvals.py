@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING, Any
 from cloche.answers import Answer
 from cloche.approval_messages import ApprovalInfo
 from cloche.errors import BadRequest, Cancelled
+from cloche.partial import Partial
 
 if TYPE_CHECKING:
     from cloche.link import Link
-
-
-class ApprovalList(list[ApprovalInfo]):
-    """Approvals, and how many of those asked for are not among them."""
-
-    omitted: int = 0
-    """That the hub's answer had no room for; ask for fewer, or for those of one sandbox."""
 
 
 class Approvals:
@@ -39,7 +33,7 @@ class Approvals:
 
     async def list(
         self, *, states: Sequence[str] = ("pending",), sandbox: str | None = None, limit: int = 50
-    ) -> ApprovalList:
+    ) -> Partial[ApprovalInfo]:
         """Approvals, the newest first.
 
         Args:
@@ -54,9 +48,7 @@ class Approvals:
         if sandbox is not None:
             asked["sandbox"] = sandbox
         answer = Answer("list", await self._link.call("approval.list", asked))
-        found = ApprovalList(answer.each("approvals", ApprovalInfo.parse))
-        found.omitted = answer.whole("omitted")
-        return found
+        return Partial(answer.each("approvals", ApprovalInfo.parse), omitted=answer.whole("omitted"))
 
     async def get(self, approval: str) -> ApprovalInfo:
         """The approval of an id, or of the beginning of one.

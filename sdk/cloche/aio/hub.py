@@ -9,40 +9,30 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from cloche.aio.approvals import Approvals
 from cloche.aio.callbacks import AT_ONCE, CallbackHandler, Function, decorating
+from cloche.aio.consoles import list_consoles
+from cloche.aio.hub_audit import HubAudit
 from cloche.aio.pending import Pending
 from cloche.aio.policy import Policy
+from cloche.aio.recordings import Recordings
 from cloche.aio.sandbox import Sandbox
 from cloche.aio.tokens import Tokens
 from cloche.answers import Answer
 from cloche.config import find_address, find_token, reconnect_seconds
+from cloche.console_messages import ConsoleInfo
 from cloche.errors import Cancelled, HubNotRunning, LinkLost, ShuttingDown
 from cloche.event_messages import Event
-from cloche.messages import (
-    AuditEvent,
-    DiskUsage,
-    HubStatus,
-    ImageInfo,
-    Progress,
-    SandboxInfo,
-    Verified,
-    export_line,
-)
-
-if TYPE_CHECKING:
-    from cloche.link import Link
+from cloche.messages import DiskUsage, HubStatus, ImageInfo, Progress, SandboxInfo
+from cloche.partial import Partial
 
 OnProgress = Callable[[Progress], None]
 
 
-class Hub:
+class Hub(HubAudit):
     """A connection to a hub. A context manager; `Hub.connect` makes one."""
-
-    def __init__(self, link: Link) -> None:
-        self._link = link
 
     def __repr__(self) -> str:
         return f"<Hub {self.address}>"
@@ -134,6 +124,7 @@ class Hub:
         env: Mapping[str, str] | None = None,
         labels: Mapping[str, str] | None = None,
         lease_s: float | None = None,
+        secrets: Mapping[str, str] | None = None,
         build: bool = True,
         on_progress: OnProgress | None = None,
     ) -> Pending[Sandbox]:
@@ -146,6 +137,8 @@ class Hub:
             env: what every command in it starts with.
             labels: for finding it again.
             lease_s: how long it lives after its last use; the hub's default if not given.
+            secrets: variables like those of `env`, of at least 4 bytes each, 64 at most. The hub writes them nowhere,
+                and recordings have `*` in their places.
             build: whether to build the recipe's image first if there is none, which takes minutes.
             on_progress: told of each step; must not block.
 
@@ -165,6 +158,8 @@ class Hub:
             params["name"] = name
         if lease_s is not None:
             params["lease_s"] = float(lease_s)
+        if secrets:
+            params["secrets"] = dict(secrets)
 
         async def coming() -> Sandbox:
             made = await self._work("sandbox.create", params, on_progress)
@@ -191,6 +186,22 @@ class Hub:
         return Sandbox(
             self._link, SandboxInfo.parse(await self._link.call("sandbox.show", {"sandbox": reference}))
         )
+
+    # Consoles and recordings.
+
+    async def consoles(self, *, sandbox: str | None = None, ended: bool = False) -> Partial[ConsoleInfo]:
+        """The consoles this token may see; `Sandbox.attach` looks into one.
+
+        Args:
+            sandbox: only those of this one: an id, a name, or the beginning of one.
+            ended: also those that have ended; of each sandbox that is there, the newest are kept.
+        """
+        return await list_consoles(self._link, sandbox=sandbox, ended=ended)
+
+    @property
+    def recordings(self) -> Recordings:
+        """What consoles and commands have shown."""
+        return Recordings(self._link)
 
     # Images and disk.
 
@@ -288,7 +299,7 @@ class Hub:
         Who is slow gets the newest state of each thing, and not each step on the way.
 
         Args:
-            topics: sandbox, approval, usage; all if none is given.
+            topics: sandbox, console, approval, usage; all if none is given.
             sandbox: only what is about this one.
             owner: only what belongs to this one.
             labels: only sandboxes whose labels match these patterns (`*` is any text), and what is about them.
@@ -312,54 +323,6 @@ class Hub:
             async for message in channel.messages():
                 yield Event.parse(message)
             await channel.result()
-        finally:
-            channel.reset(Cancelled("the caller has seen enough"))
-
-    # Audit.
-
-    async def audit(
-        self, *, sandbox: str | None = None, limit: int = 100, follow: bool = False
-    ) -> AsyncIterator[AuditEvent]:
-        """The newest audit events, oldest first.
-
-        Args:
-            sandbox: only those of this one.
-            limit: how many of the past, 500 at most.
-            follow: whether to go on with what happens from now on, without end.
-        """
-        params: dict[str, Any] = {"limit": limit, "follow": follow}
-        if sandbox is not None:
-            params["sandbox"] = sandbox
-        channel = self._link.open("audit.tail", params)
-        try:
-            async for message in channel.messages():
-                yield AuditEvent.parse(message)
-            await channel.result()
-        finally:
-            channel.reset(Cancelled("the caller has seen enough"))
-
-    async def verify_audit(self) -> Verified:
-        """Walks the whole audit chain.
-
-        Raises:
-            AuditBroken: it does not hold; details name the first bad event.
-        """
-        return Verified.parse(await self._link.call("audit.verify"))
-
-    async def export_audit(self) -> AsyncIterator[str]:
-        """The whole audit chain as it is now, verified on the way: one event a line of JSON, then the head.
-
-        Write each line with a line feed behind it, in UTF-8: `cloche audit verify FILE` reads such a file.
-
-        Raises:
-            AuditBroken: it does not hold; the lines end before the first bad event, without a head.
-        """
-        channel = self._link.open("audit.export", {})
-        try:
-            async for message in channel.messages():
-                yield export_line(AuditEvent.parse(message))
-            verified = Verified.parse(await channel.result())
-            yield export_line({"head": {"hash": verified.head, "seq": verified.events}})
         finally:
             channel.reset(Cancelled("the caller has seen enough"))
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cloche.aio.callbacks import AT_ONCE, CallbackHandler, Function, decorating
 from cloche.aio.console import Console
+from cloche.aio.consoles import attach_console, close_console, create_console, list_consoles
 from cloche.aio.files import Files
 from cloche.aio.pending import Pending
 from cloche.aio.process import Process
 from cloche.answers import Answer
+from cloche.console_messages import ConsoleInfo
 from cloche.errors import Cancelled, CodedError, CommandFailed, NotFound, WrongState
 from cloche.messages import Completed, Progress, SandboxInfo
+from cloche.partial import Partial
 from cloche.together import together
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ class Sandbox:
         env: Mapping[str, str] | None = None,
         labels: Mapping[str, str] | None = None,
         lease_s: float | None = None,
+        secrets: Mapping[str, str] | None = None,
         build: bool = True,
         on_progress: Callable[[Progress], None] | None = None,
         address: str | None = None,
@@ -58,7 +62,7 @@ class Sandbox:
         """A new sandbox with a connection of its own, which ends with it.
 
         Args:
-            recipe, flavor, name, env, labels, lease_s, build, on_progress: as `Hub.create` has them.
+            recipe, flavor, name, env, labels, lease_s, secrets, build, on_progress: as `Hub.create` has them.
             address, token: as `Hub.connect` has them.
             start: whether to start this user's own hub in the background if that is the one meant and it does not run.
         """
@@ -75,6 +79,7 @@ class Sandbox:
                     env=env,
                     labels=labels,
                     lease_s=lease_s,
+                    secrets=secrets,
                     build=build,
                     on_progress=on_progress,
                 )
@@ -123,6 +128,7 @@ class Sandbox:
         timeout_s: float | None = None,
         check: bool = False,
         max_output_bytes: int = MAX_OUTPUT_BYTES,
+        record: bool = False,
     ) -> Completed:
         """Runs a command to its end. Cancelling ends it, with everything it started.
 
@@ -135,6 +141,7 @@ class Sandbox:
             timeout_s: after this it is killed, and `timed_out` is set.
             check: whether any other end than exit code 0 raises.
             max_output_bytes: the most it may write to each of its outputs.
+            record: whether the hub records what it writes; `Hub.recordings` has it then.
 
         Raises:
             CommandFailed: `check` is set and it failed.
@@ -144,7 +151,9 @@ class Sandbox:
         """
         argv = ["/bin/sh", "-c", cmd] if isinstance(cmd, str) else list(cmd)
         data = input.encode() if isinstance(input, str) else input
-        opening = self.exec(argv, stdin=data is not None, env=env, cwd=cwd, user=user, timeout_s=timeout_s)
+        opening = self.exec(
+            argv, stdin=data is not None, env=env, cwd=cwd, user=user, timeout_s=timeout_s, record=record
+        )
         async with opening as process:
             stdout, stderr, _ = await together(
                 process.stdout.read_all(max_bytes=max_output_bytes),
@@ -168,13 +177,14 @@ class Sandbox:
         cwd: str | None = None,
         user: str | None = None,
         timeout_s: float | None = None,
+        record: bool = False,
     ) -> Pending[Process]:
         """Starts a command; its output can be read while it runs.
 
         Args:
             argv: the command and its arguments; no shell is between.
             stdin: whether it gets an input to be written to; without, it reads an empty one.
-            env, cwd, user, timeout_s: as `run` has them.
+            env, cwd, user, timeout_s, record: as `run` has them.
 
         Raises:
             CommandNotStarted: there is no such command, user or folder.
@@ -190,6 +200,8 @@ class Sandbox:
             user=user,
             timeout_s=timeout_s,
             stdin=stdin,
+            # What a hub that records nothing may not know is not said without need.
+            record=record or None,
         )
         return Pending(self._start(params))
 
@@ -201,6 +213,8 @@ class Sandbox:
             channel.reset(Cancelled("the caller has given up the command"))
             raise
 
+    # Consoles.
+
     def console(
         self,
         argv: Sequence[str] | None = None,
@@ -210,18 +224,26 @@ class Sandbox:
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
         user: str | None = None,
-        term: str = "xterm-256color",
+        term: str | None = None,
+        name: str | None = None,
+        keep: bool = False,
+        record: bool = True,
     ) -> Pending[Console]:
-        """Opens a terminal with a program in it, and attaches to it.
+        """A new console, a terminal with a program in it; attached to, and driven. Leaving it closes it, or detaches.
 
         Args:
             argv: the program and its arguments; the user's shell if not given.
             rows, cols: the size of its window, 1 to 1000 characters.
-            term: what kind of terminal shows it, as its TERM.
             env, cwd, user: as `run` has them.
+            term: what kind of terminal shows it, as its TERM; xterm-256color if not given.
+            name: up to 63 of a-z, 0-9 and '-'; the lowest free number if not given.
+            keep: whether it goes on when it is left; `attach` comes back to it.
+            record: whether the hub records it; `Hub.recordings` has it then.
 
         Raises:
             CommandNotStarted: there is no such program, user or folder.
+            Conflict, BadRequest: the name is taken, or none; or a size is.
+            TooLarge: the sandbox has as many consoles as it may have.
             CodedError: the sandbox or the hub is gone.
         """
         if isinstance(argv, str):
@@ -235,16 +257,57 @@ class Sandbox:
             rows=rows,
             cols=cols,
             term=term,
+            name=name,
+            record=record,
         )
-        return Pending(self._open_console(params))
+        return Pending(create_console(self._link, params, keep=keep))
 
-    async def _open_console(self, params: dict[str, Any]) -> Console:
-        channel = self._link.open("console.open", params)
-        try:
-            return Console(channel, await channel.wait_accepted())
-        except BaseException:
-            channel.reset(Cancelled("the caller has given up the console"))
-            raise
+    def attach(
+        self,
+        console: str | None = None,
+        *,
+        mode: str = "drive",
+        rows: int = 24,
+        cols: int = 80,
+        scrollback: int = 0,
+    ) -> Pending[Console]:
+        """Attaches to a console that is there; it begins with its screen. Leaving it detaches, and it goes on.
+
+        Args:
+            console: a name, an id, or the beginning of an id; the newest open one if not given.
+            mode: drive (if nobody does, else watch), watch, or take (drive, whoever does).
+            rows, cols: the size of our window, 1 to 1000 characters; of who drives, it becomes the console's.
+            scrollback: how many lines that have been scrolled off come before the screen.
+
+        Raises:
+            NotFound, BadRequest: none is meant, or several.
+            TooLarge: it has as many viewers as it may have.
+            CodedError: the sandbox or the hub is gone.
+        """
+        params = _given(
+            sandbox=self.id, console=console, mode=mode, rows=rows, cols=cols, scrollback=scrollback
+        )
+        return Pending(attach_console(self._link, params))
+
+    async def consoles(self, *, ended: bool = False) -> Partial[ConsoleInfo]:
+        """Its consoles: the machine's own, called `boot`, too.
+
+        Args:
+            ended: also those that have ended; the newest are kept.
+        """
+        return await list_consoles(self._link, sandbox=self.id, ended=ended)
+
+    async def close_console(self, console: str | None = None) -> ConsoleInfo:
+        """Hangs a console up and waits for its end.
+
+        Args:
+            console: as `attach` has it.
+
+        Raises:
+            NotFound, BadRequest: none is meant, or several.
+            WrongState: it has ended already, or cannot be closed.
+        """
+        return await close_console(self._link, self.id, console)
 
     def callback(self, *methods: str, at_once: int = AT_ONCE) -> Callable[[Function], CallbackHandler]:
         """A decorator: the function answers these callbacks of programs in this sandbox.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from cloche.aio import Hub
 from cloche.background import Started
 from cloche.errors import (
-    BadRequest,
     Cancelled,
     Conflict,
     HubNotRunning,
@@ -21,7 +19,7 @@ from cloche.errors import (
     ShuttingDown,
     Unauthenticated,
 )
-from cloche.messages import Progress, Verified
+from cloche.messages import Progress
 from cloche_wire.aio import Channel
 from tests.sdk.test_event_messages import SANDBOX, told
 from tests.support.local_hub import LocalHub, local_hub
@@ -101,8 +99,9 @@ async def test_creating_tells_its_steps(client: Hub) -> None:
 
 async def test_what_is_asked_of_creating_reaches_the_hub(client: Hub, hub: LocalHub) -> None:
     await client.create(
-        "minimal", "large", name="box", env={"A": "1"}, labels={"b": "2"}, lease_s=60, build=False
-    )
+        "minimal", "large", name="box", env={"A": "1"}, labels={"b": "2"}, lease_s=60, secrets={"KEY": "abcd"},
+        build=False,
+    )  # fmt: skip
     await client.create()
     (_, full), (_, plain) = hub.asked
     assert full == {
@@ -112,6 +111,7 @@ async def test_what_is_asked_of_creating_reaches_the_hub(client: Hub, hub: Local
         "env": {"A": "1"},
         "labels": {"b": "2"},
         "lease_s": 60.0,
+        "secrets": {"KEY": "abcd"},
         "build": False,
     }
     assert plain == {"recipe": "python", "flavor": "small", "env": {}, "labels": {}, "build": True}
@@ -167,41 +167,6 @@ async def test_disk_is_told_and_pruned(client: Hub) -> None:
     usage = await client.disk_usage()
     assert [(entry.kind, entry.recipe) for entry in usage.entries] == [("image", "python")]
     assert await client.prune() == 3 << 20
-
-
-async def test_the_audit_is_read_from_its_newest_events(client: Hub, hub: LocalHub) -> None:
-    for number in range(5):
-        await hub.note("test.happened", f"sb_{number}", {"number": number})
-    assert [event.seq async for event in client.audit(limit=2)] == [4, 5]
-    assert [event.seq async for event in client.audit(sandbox="sb_1")] == [2]
-
-
-async def test_the_audit_is_followed_until_the_caller_has_seen_enough(client: Hub, hub: LocalHub) -> None:
-    await hub.note("test.happened", None, {})
-    seen = []
-    async with asyncio.timeout(10), aclosing(client.audit(follow=True)) as events:  # type: ignore[type-var]
-        async for event in events:
-            seen.append(event.seq)
-            if len(seen) == 3:
-                break
-            await hub.note("test.happened", None, {})
-    assert seen == [1, 2, 3]
-
-
-async def test_a_failing_audit_raises(client: Hub, hub: LocalHub) -> None:
-    hub.handlers["audit.tail"] = refuse(BadRequest("name a sandbox"))
-    with pytest.raises(BadRequest, match="name a sandbox"):
-        [event async for event in client.audit()]
-
-
-async def test_the_audit_is_verified(client: Hub) -> None:
-    assert await client.verify_audit() == Verified(0, "11" * 32)
-
-
-async def test_the_audit_is_exported_with_its_head_last(client: Hub, hub: LocalHub) -> None:
-    await hub.note("test.happened", None, {"b": [1], "a": {}})
-    lines = [json.loads(line) async for line in client.export_audit()]
-    assert lines == [hub.events[0], {"head": {"hash": "11" * 32, "seq": 1}}]
 
 
 async def test_stopping_returns_when_the_hub_has_begun_to(client: Hub, hub: LocalHub) -> None:
