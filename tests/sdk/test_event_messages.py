@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from cloche.approval_messages import ApprovalInfo
+from cloche.console_messages import ConsoleInfo
 from cloche.errors import InternalError
 from cloche.event_messages import Event, Usage
 from cloche.messages import SandboxInfo
+from tests.sdk.test_console_messages import CONSOLE
 from tests.support.local_callbacks import LocalApprovals
 
 AT = "2026-01-02T03:04:05.678901Z"
@@ -30,6 +32,7 @@ def told(topic: str, value: Any, change: str = "changed") -> dict[str, Any]:
 
 def test_each_topic_has_values_of_its_own() -> None:
     assert Event.parse(told("sandbox", SANDBOX)).value == SandboxInfo.parse(SANDBOX)
+    assert Event.parse(told("console", CONSOLE)).value == ConsoleInfo.parse(CONSOLE)
     approval = LocalApprovals().ask("pay.send", {"amount": 3})
     assert Event.parse(told("approval", approval)).value == ApprovalInfo.parse(approval)
     moment = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)

@@ -24,7 +24,8 @@ from tests.support.scripted_hub import answer
 _PAIRS = [
     (getattr(aio, name), getattr(sync, name))
     for name in (
-        "Approvals", "CallbackHandler", "Files", "Hub", "Output", "Policy", "Process", "Sandbox", "Tokens",
+        "Approvals", "CallbackHandler", "Console", "Files", "Hub", "Output", "Policy", "Process", "Recordings",
+        "Sandbox", "Tokens",
     )
 ]  # fmt: skip
 
@@ -155,6 +156,33 @@ async def test_a_command_is_read_while_it_runs(hub: LocalHub) -> None:
             with sandbox.exec(["sleep", "60"]) as process:
                 process.kill()
                 assert process.wait().signal == "KILL"
+
+    await _elsewhere(work)
+
+
+async def test_a_console_is_driven_by_what_its_screen_shows(hub: LocalHub, tmp_path: Path) -> None:
+    def work() -> None:
+        with Sandbox.create(name="box") as sandbox, Hub.connect() as client:
+            with sandbox.console(["sh"], env={"PS1": "$ ", "ENV": ""}, keep=True) as console:
+                with pytest.raises(WrongState, match="not looked at"):
+                    _ = console.screen
+                console.until("$ ")
+                console.write("echo in-$((1 + 1))\n")
+                assert console.until("in-2").match is not None
+                assert console.screen.lines[1] == "in-2"
+                assert (console.name, console.viewer, console.is_driving) == ("1", "v1", True)
+                assert repr(console) == f"<Console box/1 ({console.id}), open>"
+            with sandbox.attach(scrollback=10) as again:
+                kinds = [type(event).__name__ for event, _ in zip(again.events(), range(3), strict=False)]
+                assert kinds == ["ScreenBegins", "Output", "Live"]
+                again.write("exit 3\n")
+                assert b"exit" in b"".join(again)
+                assert again.wait().exit_code == 3
+            assert [info.state for info in client.consoles(ended=True)] == ["ended", "open"]
+            (recording,) = client.recordings.list()
+            assert client.recordings.save(recording.id, tmp_path / "a.cast") == recording.text_bytes
+            assert client.recordings.search("in-2")[0].recording == recording.id
+            assert b"".join(client.recordings.read(recording.id)) == (tmp_path / "a.cast").read_bytes()
 
     await _elsewhere(work)
 

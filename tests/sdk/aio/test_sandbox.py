@@ -56,7 +56,7 @@ async def test_variables_and_folder_reach_the_command(client: Hub, hub: LocalHub
 
 async def test_only_what_was_said_is_asked_for(sandbox: Sandbox, hub: LocalHub) -> None:
     await sandbox.run(["true"])
-    await sandbox.run(["true"], user="root", timeout_s=5, cwd="/", env={"A": "1"}, input="")
+    await sandbox.run(["true"], user="root", timeout_s=5, cwd="/", env={"A": "1"}, input="", record=True)
     plain, full = [params for kind, params in hub.asked if kind == "exec"]
     assert plain == {"sandbox": sandbox.id, "argv": ["true"], "env": {}, "stdin": False}
     assert full == {
@@ -67,6 +67,7 @@ async def test_only_what_was_said_is_asked_for(sandbox: Sandbox, hub: LocalHub) 
         "user": "root",
         "timeout_s": 5,
         "stdin": True,
+        "record": True,
     }
 
 
@@ -152,9 +153,10 @@ async def test_a_removal_that_fails_is_told_unless_something_else_already_has(
 
 
 async def test_a_sandbox_can_be_made_with_a_connection_of_its_own(hub: LocalHub) -> None:
-    async with Sandbox.create(name="alone", labels={"a": "b"}) as sandbox:
+    async with Sandbox.create(name="alone", labels={"a": "b"}, secrets={"KEY": "abcd"}) as sandbox:
         assert (await sandbox.run("echo hi")).stdout == "hi\n"
         assert hub.sandboxes[sandbox.id]["labels"] == {"a": "b"}
+        assert (await sandbox.run("echo $KEY")).stdout == "abcd\n"
     assert hub.sandboxes == {}
     with pytest.raises(Exception, match="closed"):
         await sandbox.run("true")
