@@ -166,6 +166,12 @@ SCREEN_CASES = (
         shows=Shown(text=("3", "4", "5", "6"), scrollback=(), first_line=2),
     ),
     Case(
+        name="ED 3 leaves a wrap pending",
+        source="xterm ctlseqs, ED 3",
+        given=(b"0123456789\x1b[3Jx",),
+        shows=Shown(text=("0123456789", "x")),
+    ),
+    Case(
         name="erased cells take the background that is on",
         source="xterm ctlseqs, back-color-erase",
         given=(b"\x1b[44m\x1b[2;3H\x1b[K\x1b[m\x1b[H",),
@@ -237,6 +243,12 @@ SCREEN_CASES = (
         source="xterm ctlseqs ?1049",
         given=(b"\x1b[?1049h\x1b[Hfirst\x1b[?1049l\x1b[?1049h",),
         shows=Shown(text=(), modes={"is_alternate": True}),
+    ),
+    Case(
+        name="1049 on the alternate screen clears it",
+        source="xterm ctlseqs ?1049",
+        given=(b"\x1b[?1049hold\x1b[?1049h",),
+        shows=Shown(text=()),
     ),
     Case(
         name="the alternate screen of 47 keeps the cursor where it was",

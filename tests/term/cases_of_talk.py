@@ -207,6 +207,30 @@ TALK_CASES = (
         shows=Shown(text=("abcd",)),
     ),
     Case(
+        name="CSI ? 1 ; 1 S asks for colors of images and scrolls nothing",
+        source="xterm ctlseqs, XTSMGRAPHICS",
+        given=(b"a\x1b[?1;1;0S\x1b[?2Tb",),
+        shows=Shown(text=("ab",)),
+    ),
+    Case(
+        name="a C1 control in UTF-8 shows nothing and begins nothing",
+        source="our own rule, as in VTE, kitty and ghostty",
+        given=("a\x9b31mb\x9d2;x\x9cc".encode(),),
+        shows=Shown(text=("a31mb2;xc",), title=""),
+    ),
+    Case(
+        name="an ESC sequence with intermediates that nobody knows shows nothing",
+        source="ECMA-35 13.2.1",
+        given=(b"a\x1b$Bb\x1b#Zc",),
+        shows=Shown(text=("abc",)),
+    ),
+    Case(
+        name="a control character after an ESC acts at once, and the sequence goes on",
+        source="DEC VT500 parser (vt100.net)",
+        given=(b"ab\x1b\r7\x1b[2;2H\x1b8c",),
+        shows=Shown(text=("cb",)),
+    ),
+    Case(
         name="the kitty keyboard protocol is pushed, told and popped",
         source="kitty keyboard protocol",
         given=(b"\x1b[>5u\x1b[?u\x1b[>1u\x1b[?u\x1b[<u\x1b[?u",),

@@ -180,6 +180,12 @@ TEXT_CASES = (
         shows=Shown(text=("👩\u200d💻x",), cursor=(0, 3)),
     ),
     Case(
+        name="an emoji of several joined ones takes the cells of all of them where clusters are not asked for",
+        source="POSIX wcwidth, as programs count that know nothing of clusters",
+        given=("👩\u200d💻x".encode(),),
+        shows=Shown(cursor=(0, 5)),
+    ),
+    Case(
         name="VS16 makes an emoji wide where clusters are asked for (mode 2027)",
         source="Contour, terminal Unicode core, mode 2027; Unicode UTS 51",
         given=("\x1b[?2027h❤\ufe0fx".encode(),),

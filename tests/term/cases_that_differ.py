@@ -15,4 +15,12 @@ DIFFERENCES: Mapping[tuple[str, str], Shown] = {
     ),
     ("ghostty", "DEL shows nothing"): Shown(text=("a b",)),
     ("ghostty", "titles are pushed and popped (XTWINOPS 22, 23)"): Shown(title="two"),
+    (
+        "bittty",
+        "an emoji of several joined ones takes the cells of all of them where clusters are not asked for",
+    ): Shown(cursor=(0, 3)),
+    ("bittty", "an ESC sequence with intermediates that nobody knows shows nothing"): Shown(text=("aBbZc",)),
+    ("bittty", "a control character after an ESC acts at once, and the sequence goes on"): Shown(
+        text=("cb7",)
+    ),
 }

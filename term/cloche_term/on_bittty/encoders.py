@@ -7,7 +7,7 @@ from typing import Any
 from bittty import KeyEvent, KeyModifiers
 
 from cloche_term.keys import NAMED_KEYS, Key
-from cloche_term.on_bittty.board import Answers
+from cloche_term.on_bittty.answers import Answers
 from cloche_term.terminal import Mouse, MouseAction, MouseButton
 
 _BUTTONS = {

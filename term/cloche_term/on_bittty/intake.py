@@ -16,8 +16,10 @@ MOST_PARAMETER_CHARACTERS = 256
 MOST_STRING_CHARACTERS = 16 * 1024
 _SLICE_CHARACTERS = 4096
 
+# In UTF-8 they are characters like others, and bittty alone would begin sequences with them.
+_EIGHT_BIT_CONTROLS: Final = re.compile("[\x80-\x9f]")
 _LONG_PARAMETERS: Final = re.compile(
-    r"(?:\x1b\[|\x9b)[0-9;:?<=>]{257,}[^\x18\x1a\x1b\x40-\x7e]*(?:[\x18\x1a\x40-\x7e]|(\Z))?"
+    r"\x1b\[[0-9;:?<=>]{257,}[^\x18\x1a\x1b\x40-\x7e]*(?:[\x18\x1a\x40-\x7e]|(\Z))?"
 )
 _END_OF_PARAMETERS: Final = re.compile(r"[\x18\x1a\x40-\x7e]|(?=\x1b)")
 _ENDLESS_PARAMETERS: Final = b"\x1b[" + b"9" * (MOST_PARAMETER_CHARACTERS + 1)
@@ -35,7 +37,7 @@ class Intake:
 
     def feed(self, data: bytes) -> None:
         """Takes what the program has written."""
-        text = self._decoder.decode(data)
+        text = _EIGHT_BIT_CONTROLS.sub("", self._decoder.decode(data))
         for start in range(0, len(text), _SLICE_CHARACTERS):
             self._feed_slice(text[start : start + _SLICE_CHARACTERS])
 

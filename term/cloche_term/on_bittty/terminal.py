@@ -16,7 +16,8 @@ from bittty.present import RowsScrolledOff, ScrollbackCleared
 from cloche_term.errors import SnapshotUnreadable
 from cloche_term.keys import Key
 from cloche_term.on_bittty import dumps, encoders, resizing, searching, stored
-from cloche_term.on_bittty.board import Answers, make_board
+from cloche_term.on_bittty.answers import Answers
+from cloche_term.on_bittty.board import make_board
 from cloche_term.on_bittty.history import History
 from cloche_term.on_bittty.intake import Intake
 from cloche_term.on_bittty.rows import Cell, runs_of, text_of

@@ -1,76 +1,10 @@
-"""The fallback's board: what it may do, and that what it answers is bounded and not a program's own text."""
+"""The fallback's board: the kind of terminal a console is."""
 
 from __future__ import annotations
 
-import pytest
-
-from cloche_term.on_bittty.board import MOST_LINK_CHARACTERS, Answers, make_board
+from cloche_term.on_bittty.answers import Answers
+from cloche_term.on_bittty.board import BACKGROUND, FOREGROUND, make_board
 from cloche_term.on_bittty.intake import Intake
-from cloche_term.terminal import MOST_ANSWER_BYTES, MOST_TITLE_CHARACTERS
-
-
-def test_answers_beyond_the_bound_are_dropped_whole() -> None:
-    answers = Answers()
-    for _ in range(5):
-        answers.write_bytes(b"x" * 1000)
-    answers.write_bytes(b"y" * (MOST_ANSWER_BYTES - 4000))
-    taken = answers.take()
-    assert taken == b"x" * 4000 + b"y" * (MOST_ANSWER_BYTES - 4000)
-    answers.write("z")
-    assert answers.take() == b"z"
-
-
-@pytest.mark.parametrize(
-    "operation",
-    [
-        "C0_ENQ",
-        "OSC_FONT",
-        "OSC_CLIPBOARD",
-        "DECDMAC",
-        "DECINVM",
-        "MC",
-        "DECMC",
-        "DECUDK",
-        "DECRQTSR",
-        "DECRSTS",
-    ],
-)
-def test_what_a_stranger_must_not_have_is_not_there(operation: str) -> None:
-    assert operation not in make_board(2, 10, Answers()).registry
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        b"\x1b]2;secret\x07\x1b[21t\x1b[20t",
-        b"\x1b]1;secret\x07\x1b[20t",
-        b"\x1b]50;secret\x07\x1b]50;?\x07",
-        b"\x1b]52;c;c2VjcmV0\x07\x1b]52;c;?\x07",
-        b"\x1bP0;0;0!zsecret\x1b\\\x1b[0*z\x1b[?63n",
-        b"\x1bP$qsecret\x1b\\",
-        b"\x1bP+q736563726574\x1b\\",
-        b"\x05",
-    ],
-)
-def test_no_answer_holds_text_that_a_program_has_chosen(asked: bytes) -> None:
-    answers = Answers()
-    Intake(make_board(2, 40, answers)).feed(asked)
-    taken = answers.take()
-    assert b"secret" not in taken
-    assert b"c2VjcmV0" not in taken
-    assert b"736563726574" not in taken
-
-
-def test_a_title_is_short_and_without_control_characters() -> None:
-    board = make_board(2, 10, Answers())
-    Intake(board).feed(b"\x1b]2;a\tb" + b"c" * 1000 + b"\x07")
-    assert board.title.title == "ab" + "c" * (MOST_TITLE_CHARACTERS - 2)
-
-
-def test_a_link_too_long_to_keep_is_none() -> None:
-    board = make_board(2, 10, Answers())
-    Intake(board).feed(b"\x1b]8;;http://" + b"x" * MOST_LINK_CHARACTERS + b"\x07a")
-    assert board.blitter.main_page.grid[0][0][0].hyperlink is None
 
 
 def test_a_board_keeps_its_size_whatever_a_program_asks_for() -> None:
@@ -79,16 +13,13 @@ def test_a_board_keeps_its_size_whatever_a_program_asks_for() -> None:
     assert (board.height, board.width) == (3, 10)
 
 
-def test_leaving_1047_clears_the_alternate_screen() -> None:
+def test_a_board_begins_empty_and_without_a_title() -> None:
     board = make_board(3, 10, Answers())
-    Intake(board).feed(b"\x1b[?1047hx\x1b[?1047l\x1b[?47h")
-    assert board.capture_text() == ""
+    assert (board.capture_text(), board.title.title) == ("", "")
 
 
-def test_a_cable_end_has_nothing_else_to_do() -> None:
+def test_a_board_has_the_colors_it_tells() -> None:
     answers = Answers()
-    answers.flush()
-    answers.resize(1, 1)
-    answers.configure_line(None)
-    answers.close()
-    assert answers.take() == b""
+    Intake(make_board(3, 10, answers)).feed(b"\x1b]10;?\x07\x1b]11;?\x07")
+    colors = ["/".join(f"{value:02x}" * 2 for value in color) for color in (FOREGROUND, BACKGROUND)]
+    assert answers.take() == f"\x1b]10;rgb:{colors[0]}\x07\x1b]11;rgb:{colors[1]}\x07".encode()

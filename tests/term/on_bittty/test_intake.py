@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cloche_term.on_bittty.board import Answers, make_board
+from cloche_term.on_bittty.answers import Answers
+from cloche_term.on_bittty.board import make_board
 from cloche_term.on_bittty.intake import MOST_PARAMETER_CHARACTERS, MOST_STRING_CHARACTERS, Intake
 
 

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from cloche_term.on_bittty import BitttyTerminal
-from cloche_term.on_bittty.board import Answers, make_board
+from cloche_term.on_bittty.answers import Answers
+from cloche_term.on_bittty.board import make_board
 from cloche_term.on_bittty.history import History
 from cloche_term.on_bittty.intake import Intake
 from cloche_term.on_bittty.stored import from_json, to_json
