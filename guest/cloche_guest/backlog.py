@@ -5,7 +5,7 @@ To the terminal it is one more outlet, as the connection is; it knows neither te
 Rules:
 - Offsets count a console's output from its beginning.
 - What is kept stays until it is taken. Where much is kept, no more is read: then the program waits, as with a slow viewer.
-- Once somebody takes what is kept, nothing is added: what a console keeps is one window, or `MOST_KEPT` where that is more.
+- What is put back is kept however much it is: all in all one window and `MOST_KEPT` at most.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ class Backlog:
 
     Attributes:
         begins, ends: offsets of what is kept.
-        is_open: whether more may be added.
     """
 
     def __init__(self, most: int = MOST_KEPT) -> None:
@@ -49,7 +48,6 @@ class Backlog:
         self._pieces: deque[Buffer] = deque()
         self._last = bytearray()
         self.begins = self.ends = 0
-        self.is_open = False
 
     def __len__(self) -> int:
         return self.ends - self.begins
@@ -58,7 +56,7 @@ class Backlog:
 
     def credit(self, _number: int, _stream: int) -> int:
         """Bytes that may be added now."""
-        return max(0, self._most - len(self)) if self.is_open else 0
+        return max(0, self._most - len(self))
 
     def send(self, _number: int, _stream: int, data: Buffer, *, waits: bool = False) -> None:
         """Adds bytes; nothing waits here."""

@@ -192,7 +192,6 @@ class Pty:
             self._backlog.put_back(self._offset + shown.offset, shown.pieces)
         self._leave_channel()
         self._keys.leave()
-        self._backlog.is_open = True
         self._display.move(self._backlog, _NO_CHANNEL)
         self._display.resume()
 
@@ -222,7 +221,6 @@ class Pty:
         self._around.works.add(channel, self)
         self._messages = MessageStream()
         self._keys.join(channel)
-        self._backlog.is_open = False
         self._is_catching_up = True
         self._catch_up()
 

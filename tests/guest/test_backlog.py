@@ -10,12 +10,6 @@ from cloche_guest.backlog import Backlog
 from cloche_wire.errors import BadRequest
 
 
-def opened(most: int = 100) -> Backlog:
-    backlog = Backlog(most)
-    backlog.is_open = True
-    return backlog
-
-
 def rest(backlog: Backlog, most: int = 7) -> bytes:
     """Everything that is kept, taken piece by piece."""
     taken = b""
@@ -27,7 +21,7 @@ def rest(backlog: Backlog, most: int = 7) -> bytes:
 
 
 def test_what_is_added_comes_out_in_order_behind_what_was_put_back() -> None:
-    backlog = opened()
+    backlog = Backlog()
     backlog.put_back(1000, (b"one ", memoryview(b"two ")))
     backlog.send(0, 1, b"three ", waits=True)
     backlog.send(0, 1, memoryview(b"four"))
@@ -36,23 +30,23 @@ def test_what_is_added_comes_out_in_order_behind_what_was_put_back() -> None:
     assert (backlog.begins, backlog.ends, len(backlog)) == (1018, 1018, 0)
 
 
-def test_no_more_is_added_than_may_be_kept_and_nothing_while_somebody_takes_it() -> None:
-    backlog = opened(most=10)
+def test_no_more_is_added_than_may_be_kept() -> None:
+    backlog = Backlog(most=10)
     assert backlog.credit(0, 1) == 10
     backlog.send(0, 1, b"1234567")
     assert backlog.credit(0, 1) == 3
-    backlog.is_open = False
-    assert backlog.credit(0, 1) == 0
+    backlog.take(5)
+    assert backlog.credit(0, 1) == 8
 
 
 def test_more_may_be_put_back_than_is_added_and_all_of_it_is_kept() -> None:
-    backlog = opened(most=10)
+    backlog = Backlog(most=10)
     backlog.put_back(5, (bytes(50),))
     assert (len(backlog), backlog.credit(0, 1)) == (50, 0)
 
 
 def test_nothing_waits_in_it_and_an_end_is_not_its_matter() -> None:
-    backlog = opened()
+    backlog = Backlog()
     backlog.send(0, 1, b"x")
     backlog.hurry(0)
     backlog.end(0, 1)
@@ -60,7 +54,7 @@ def test_nothing_waits_in_it_and_an_end_is_not_its_matter() -> None:
 
 
 def test_nothing_put_back_says_where_the_output_stands() -> None:
-    backlog = opened()
+    backlog = Backlog()
     backlog.put_back(77, ())
     assert (backlog.begins, backlog.ends) == (77, 77)
     backlog.send(0, 1, b"abc")
@@ -69,7 +63,7 @@ def test_nothing_put_back_says_where_the_output_stands() -> None:
 
 @pytest.mark.parametrize("received", range(10, 21))
 def test_what_somebody_has_received_is_forgotten_to_the_byte(received: int) -> None:
-    backlog = opened()
+    backlog = Backlog()
     backlog.put_back(10, (b"01", b"23", b"45"))
     backlog.send(0, 1, b"6789")
     assert backlog.begin_at(received) == received
@@ -77,14 +71,14 @@ def test_what_somebody_has_received_is_forgotten_to_the_byte(received: int) -> N
 
 
 def test_who_needs_what_is_gone_gets_what_there_is() -> None:
-    backlog = opened()
+    backlog = Backlog()
     backlog.put_back(10, (b"0123",))
     assert backlog.begin_at(3) == 10
     assert rest(backlog) == b"0123"
 
 
 def test_nobody_has_received_more_than_was_shown() -> None:
-    backlog = opened()
+    backlog = Backlog()
     backlog.put_back(10, (b"0123",))
     with pytest.raises(BadRequest, match="shown 14 bytes; nobody can have received 15"):
         backlog.begin_at(15)
@@ -92,7 +86,7 @@ def test_nobody_has_received_more_than_was_shown() -> None:
 
 
 def test_a_byte_at_a_time_is_kept_in_few_pieces() -> None:
-    backlog = opened(most=100_000)
+    backlog = Backlog(most=100_000)
     for _ in range(50_000):
         backlog.send(0, 1, b"x")
     pieces = 0
@@ -105,7 +99,7 @@ def test_a_byte_at_a_time_is_kept_in_few_pieces() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_nothing_is_lost_or_repeated_whatever_is_taken_and_put_back(seed: int) -> None:
     chance = random.Random(seed)
-    backlog = opened(most=20_000)
+    backlog = Backlog(most=20_000)
     output = bytes(chance.randbytes(60_000))
     taken: list[bytes] = []
     added = given = 0

@@ -28,6 +28,16 @@ COUNT = ("seq", "0", "99999")
 KEPT = 256 << 10
 
 
+def kept_in_full(hubs: Hubs) -> BlockingLink:
+    """The next hub by whose time as much of con_1 is kept as may be."""
+    for _ in range(100):
+        hub = hubs.next()
+        if left(hub)["con_1"][1] >= KEPT:
+            return hub
+        assert hub.run("sleep", "0.05").exit_code == 0
+    raise TimeoutError(f"only {left(hub)} are kept")
+
+
 # What the next hub gets.
 
 
@@ -56,7 +66,12 @@ def test_a_console_goes_on_with_the_next_hub(hubs: Hubs) -> None:
 
 def test_sizes_and_signals_reach_a_program_that_was_taken_over(hubs: Hubs) -> None:
     script = "trap 'stty size' WINCH; echo up; while :; do sleep 0.02; done"
-    start(hubs.next(), "sh", "-c", script).wait_output(b"up\r\n")
+    hub = hubs.next()
+    console = start(hub, "sh", "-c", script)
+    console.wait_output(b"up\r\n")
+    # Half a message: the next hub does not say the rest.
+    hub.connection.send(console.channel, 0, b"\x81\xa6sig")
+    hub.ping()
     taken = take(hubs.next(), received=4)
     taken.wait_accepted()
     taken.send_message({"resize": {"rows": 50, "cols": 132}})
@@ -124,23 +139,22 @@ def test_a_program_goes_on_until_so_much_is_kept_and_then_waits(agent: AgentProc
     hub = hubs.next()
     console = storing(open_console(hub, *COUNT, window=8 << 10))
     hub.wait_until(lambda: len(console.stdout) == 8 << 10, "the whole window")
-    hub = hubs.next()
+    hub = kept_in_full(hubs)
     before = agent.processor_s()
     assert hub.run("sleep", "0.5").exit_code == 0
     hub = hubs.next()
     assert left(hub) == {"con_1": (0, KEPT)}
-    assert agent.processor_s() - before < 0.3
+    assert agent.processor_s() - before < 0.2
     taken = take(hub)
     assert taken.wait_accepted()["offset"] == 0
     assert ending(taken) == {"exit_code": 0}
     assert taken.stdout == LINES
 
 
-def test_nothing_is_added_while_what_was_kept_is_taken(hubs: Hubs) -> None:
+def test_no_more_is_kept_however_often_it_is_taken_and_lost(hubs: Hubs) -> None:
     storing(open_console(hubs.next(), *COUNT, window=8 << 10)).wait_accepted()
-    hub = hubs.next()
+    hub = kept_in_full(hubs)
     for _ in range(5):
-        assert hub.run("sleep", "0.1").exit_code == 0
         taken = storing(take(hub, window=8 << 10))
         hub.wait_until(lambda: len(taken.stdout) == 8 << 10, "the whole window")  # noqa: B023 - used before the next
         hub = hubs.next()
@@ -219,11 +233,10 @@ def test_a_program_that_ends_with_more_than_is_kept_loses_nothing(hubs: Hubs) ->
 def test_the_result_of_a_program_that_ends_while_its_output_is_taken_comes_behind_it(hubs: Hubs) -> None:
     hub = hubs.next()
     # Somebody who is left behind keeps the terminal from ending.
-    script = "stty -echo; trap '' HUP; sleep 5 & head -c 3000 /dev/zero | tr '\\0' x; read line; exit 3"
+    script = f"stty -echo; trap '' HUP; sleep 5 & head -c {KEPT} /dev/zero | tr '\\0' x; read line; exit 3"
     console = storing(open_console(hub, "sh", "-c", script, window=1 << 10))
     hub.wait_until(lambda: len(console.stdout) == 1 << 10, "the whole window")
-    hub = hubs.next()
-    assert hub.run("sleep", "0.1").exit_code == 0
+    hub = kept_in_full(hubs)
     taken = storing(take(hub, window=1 << 10))
     hub.wait_until(lambda: len(taken.stdout) == 1 << 10, "the whole window")
     taken.write(b"\n")
@@ -234,7 +247,7 @@ def test_the_result_of_a_program_that_ends_while_its_output_is_taken_comes_behin
     assert not taken.is_over
     taken.read_on()
     assert ending(taken) == {"exit_code": 3}
-    assert taken.stdout == b"x" * 3000
+    assert taken.stdout == b"x" * KEPT
     hub.connection.confirm(taken.channel)
     hub.ping()
 
@@ -311,4 +324,5 @@ def store_until(
         hub.wait_until(lambda: len(console.stdout) > consumed or console.is_over, "more output")  # noqa: B023 - used before the next
         piece = console.stdout[consumed:][: chance.choice((1, 1000, 20_000, 1 << 20))]
         stored += piece
-        console.consume(len(piece))
+        if piece:
+            console.consume(len(piece))
