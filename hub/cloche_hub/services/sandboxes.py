@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator
 from typing import Any
 
 import structlog
@@ -21,8 +21,8 @@ from cloche_hub.domain.masking import NO_SECRETS, Secrets
 from cloche_hub.domain.references import gone, resolve
 from cloche_hub.domain.requests import CreateRequest
 from cloche_hub.domain.sandbox import Sandbox, State, is_expired, require_running, touched
-from cloche_hub.errors import InternalError, NotFound, ShuttingDown, TooLarge
-from cloche_hub.ports import Guest, Hypervisor, Machine, OnProgress, Store
+from cloche_hub.errors import InternalError, NotFound, ShuttingDown, TooLarge, WrongState
+from cloche_hub.ports import BootOutput, Guest, Hypervisor, Machine, OnProgress, Store
 from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.held import HUB, Ending, Held, ask_to_end, hold
@@ -204,6 +204,36 @@ class Sandboxes:
             return held.boot_log[-max_bytes:]
         return await held.machine.boot_log(max_bytes=max_bytes)
 
+    def booted(self) -> list[tuple[Sandbox, bool]]:
+        """The sandboxes that have a boot log, and whether their machine still writes it."""
+        return [_booted(held) for held in self._seen(self._held, None) if _has_booted(held)]
+
+    def booted_one(self, sandbox_id: str) -> tuple[Sandbox, bool]:
+        """A sandbox that has a boot log, and whether its machine still writes it.
+
+        Raises:
+            NotFound: it is gone.
+            WrongState: its machine has not been started yet.
+        """
+        held = self._get(sandbox_id)
+        if not _has_booted(held):
+            raise WrongState(f"sandbox {held.sandbox.label} has no machine yet", sandbox=sandbox_id)
+        return _booted(held)
+
+    async def follow_boot_log(self, sandbox_id: str) -> AsyncGenerator[BootOutput]:
+        """Its serial console, see `ports.Machine`; what is left of it where the machine has failed.
+
+        Raises:
+            NotFound: it is gone.
+        """
+        held = self._get(sandbox_id)
+        if held.machine is None:
+            yield BootOutput(held.boot_log)
+            return
+        async with contextlib.aclosing(held.machine.follow_boot_log()) as outputs:
+            async for output in outputs:
+                yield output
+
     @contextlib.asynccontextmanager
     async def in_use(self, sandbox_id: str) -> AsyncIterator[Guest]:
         """Its guest, for as long as something runs in it; the lease starts anew when that ends.
@@ -215,12 +245,24 @@ class Sandboxes:
         held = self._get(sandbox_id)
         require_running(held.sandbox)
         assert held.guest is not None
+        with self.kept(sandbox_id):
+            yield held.guest
+
+    @contextlib.contextmanager
+    def kept(self, sandbox_id: str) -> Iterator[None]:
+        """Keeps it from expiring for as long as somebody is there; if it runs then, the lease starts anew.
+
+        Raises:
+            NotFound: it is gone.
+        """
+        held = self._get(sandbox_id)
         held.busy += 1
         try:
-            yield held.guest
+            yield
         finally:
             held.busy -= 1
-            held.sandbox = touched(held.sandbox, at=self._clock.now())
+            if held.sandbox.state is State.RUNNING:
+                held.sandbox = touched(held.sandbox, at=self._clock.now())
 
     def secrets(self, sandbox_id: str) -> Secrets:
         """What must not be found in anything that is kept of it; none if it is gone, or a hub before this one made it."""
@@ -288,6 +330,14 @@ class Sandboxes:
         if held is None:
             raise NotFound(f"no sandbox {sandbox_id!r}; `cloche ls` lists them", sandbox=sandbox_id)
         return held
+
+
+def _has_booted(held: Held) -> bool:
+    return held.machine is not None or held.sandbox.state not in (State.CREATING, State.REMOVED)
+
+
+def _booted(held: Held) -> tuple[Sandbox, bool]:
+    return held.sandbox, held.machine is not None and held.sandbox.state is not State.FAILED
 
 
 def _newest_first(sandboxes: Iterable[Sandbox]) -> list[Sandbox]:
