@@ -167,13 +167,27 @@ def test_it_never_grows_beyond_its_bound_and_says_so(
     assert finished.text_bytes > finished.size_bytes
 
 
+def test_the_last_marker_fits_below_the_bound(make: Callable[..., CastFile], path: Path) -> None:
+    dice = random.Random(4)
+    for max_bytes in range(1024, 1324, 3):
+        file = make(max_bytes=max_bytes)
+        for number in range(100):
+            file.add(Output(number, bytes(dice.choices(range(97, 123), k=9))))
+        assert file.finish().is_cut
+        assert path.stat().st_size <= max_bytes
+
+
 def test_what_compresses_well_is_bounded_by_what_it_takes(make: Callable[..., CastFile]) -> None:
-    file = make(max_bytes=20_000)
-    for number in range(100):
-        file.add(Output(number, b"yes\r\n" * 1000))
+    file = make(max_bytes=100_000)
+    for number in range(4000):
+        file.add(Output(number, b"yes\r\n" * 10))
+        if number % 1000 == 0:
+            file.sync()
     finished = file.finish()
     assert not finished.is_cut
-    assert finished.text_bytes > 500_000
+    assert finished.text_bytes > 300_000
+    # Not even near the bound of what it would take if it did not compress.
+    assert finished.size_bytes < 30_000
 
 
 def test_nothing_is_recorded_behind_a_cut(make: Callable[..., CastFile], path: Path) -> None:

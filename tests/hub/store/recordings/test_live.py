@@ -169,6 +169,35 @@ async def test_what_waits_for_a_full_disk_is_written_when_there_is_room(
     assert shown(bench.left()) == "one two "
 
 
+async def test_while_the_disk_is_full_what_waits_is_bounded(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = bench.record(max_waiting=1000)
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.file, "_write", _full)
+        for number in range(20):
+            recording.output(b"%02d" % number + b"x" * 98)
+            with pytest.raises(NoSpace):
+                await recording.flush()
+    assert bench.file.unwritten < 1000
+    await recording.finish()
+    _, events = parse_cast(bench.text())
+    assert 5 <= len(events) < 12
+    assert events[-1][1:] == ("m", "cut here: the disk of the hub did not keep up")
+
+
+async def test_what_is_said_while_it_ends_is_dropped(bench: Bench, gate: Callable[[], None]) -> None:
+    recording = bench.record()
+    recording.output(b"in time")
+    async with asyncio.timeout(BOUND_S), asyncio.TaskGroup() as tasks:
+        ending = tasks.create_task(recording.finish())
+        await asyncio.sleep(0)
+        recording.output(b"late")
+        assert not ending.done()
+        gate()
+    assert shown(bench.text()) == "in time"
+
+
 def _full() -> None:
     raise OSError(28, "No space left on device")
 
