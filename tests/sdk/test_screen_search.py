@@ -69,6 +69,13 @@ def test_a_prompt_that_was_found_is_not_found_again_and_the_next_one_is(shown: S
     assert shown.finds("$ ") == (2, "$ ")
 
 
+def test_a_prompt_at_which_nothing_was_typed_stays_old_though_its_blank_is_gone(shown: Shown) -> None:
+    shown.writes(PROMPT)
+    shown.finds(PROMPT)
+    shown.writes("\n")
+    assert shown.finds(re.compile(r"user\$")) is None
+
+
 def test_prompts_that_came_together_are_found_one_after_another(shown: Shown) -> None:
     shown.writes(f"{PROMPT}a\n{PROMPT}b\n{PROMPT}")
     assert [shown.finds("$ ") for _ in range(4)] == [(0, "$ a"), (1, "$ b"), (2, "$ "), None]
@@ -176,6 +183,13 @@ def test_a_change_above_makes_nothing_below_it_new(shown: Shown) -> None:
     assert shown.finds(PROMPT) is None
 
 
+def test_what_is_old_between_two_changes_is_passed_over(shown: Shown) -> None:
+    shown.writes("1\n2\nx\n")
+    shown.finds("x")
+    shown.writes("\x1b[H3\x1b[2H4\x1b[4Hend x")
+    assert shown.finds("x") == (3, "x")
+
+
 def test_a_match_may_go_over_rows_and_begins_in_what_is_new(shown: Shown) -> None:
     shown.writes("a\nb\nc")
     assert shown.finds(re.compile("b\nc")) == (1, "b")
@@ -231,6 +245,11 @@ def test_a_text_is_itself_and_a_pattern_is_what_it_says(shown: Shown) -> None:
     shown.writes("a.b axb")
     assert shown.finds("a.b") == (0, "a.b axb")
     assert shown.finds(re.compile("a.b")) == (0, "axb")
+
+
+def test_a_screen_without_rows_shows_nothing() -> None:
+    bare = Screen(1, 1, (), Cursor(3, 0, True), "", False, 0, 0, "open")
+    assert search(Old(), pattern_of("x"), bare) is None
 
 
 def test_an_empty_text_is_no_wish() -> None:

@@ -265,7 +265,8 @@ class Console:
     async def wait(self) -> ExitStatus:
         """Waits for the end of its program; any number may wait. Cancelling loses nothing.
 
-        What nobody reads meanwhile is kept to be read later, up to 256 KiB.
+        What nobody reads meanwhile is kept to be read later; when it is more than 256 KiB all of it is dropped, and the
+        screen comes in its place if the program goes on.
 
         Raises:
             CodedError: the attachment or the console was lost; whether its program ended is not known.

@@ -54,6 +54,12 @@ async def test_what_was_shown_can_be_read_after_waiting_for_the_end(sandbox: San
         assert await console.read() == b""
 
 
+async def test_what_nobody_reads_keeps_nobody_from_waiting_for_the_end(sandbox: Sandbox) -> None:
+    async with asyncio.timeout(30), sandbox.console(["seq", "200000"]) as console:
+        assert (await console.wait()).ok
+        assert sum([len(piece) async for piece in console]) < 1 << 20
+
+
 async def test_its_events_begin_with_the_screen(sandbox: Sandbox) -> None:
     async with sandbox.console(["sh", "-c", "read a; echo hi"], rows=5, cols=30) as console:
         events = []
