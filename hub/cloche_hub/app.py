@@ -13,6 +13,7 @@ import os
 import shutil
 import ssl
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +28,7 @@ from cloche_hub.guestlink.bounds import link_bounds
 from cloche_hub.guestlink.link import await_agent, guest_link
 from cloche_hub.images.housekeeping import CacheLimits
 from cloche_hub.images.images import ImageCache
-from cloche_hub.ports import ConnectGuest, Guest, Hypervisor, Images, Machine
+from cloche_hub.ports import ConnectGuest, Guest, Hypervisor, Images, Machine, Recordings, Screens
 from cloche_hub.server.handlers import greet
 from cloche_hub.server.handlers import serve as serve_request
 from cloche_hub.server.handlers.context import Services
@@ -43,6 +44,7 @@ from cloche_hub.services.execs import Execs
 from cloche_hub.services.files import Files
 from cloche_hub.services.held import HUB
 from cloche_hub.services.images import ImageService
+from cloche_hub.services.keeping import keep_recordings
 from cloche_hub.services.life import Lives
 from cloche_hub.services.on_waiting import WaitingCommand
 from cloche_hub.services.policy import Policies, PolicySource
@@ -54,6 +56,8 @@ from cloche_hub.services.tokens import Tokens
 from cloche_hub.services.usage import UsageSampler
 from cloche_hub.settings import Settings
 from cloche_hub.store.policy_file import read_policy_file
+from cloche_hub.store.recordings.recordings import open_recordings
+from cloche_hub.store.screens import open_screens
 from cloche_hub.store.store import Store as SqliteStore
 from cloche_hub.store.store import open_store
 from cloche_hub.store.token_file import read_token_file, write_token_file
@@ -70,6 +74,15 @@ VERSION = version("cloche")
 # All hubs of a host share these, whatever their homes: two machines must never run as the same user.
 _UID_LOCKS = Path("/run/cloche-uids")
 SOFTWARE = f"cloche-hub/{VERSION}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What outlives the hub."""
+
+    store: SqliteStore
+    screens: Screens
+    recordings: Recordings
 
 
 async def run_hub(
@@ -91,8 +104,14 @@ async def run_hub(
         HomeInUse, StoreFailed, HubError: it cannot serve here; one line says why.
     """
     places = settings.locations
-    async with open_store(places.home) as store, ports(settings, places) as (images, hypervisor):
-        await serve(settings, store, images, hypervisor, ready=ready, stop=stop, hangup=hangup)
+    async with (
+        open_store(places.home) as store,
+        open_screens(places.home) as screens,
+        open_recordings(store, places.home, max_bytes=settings.max_recording_bytes) as recordings,
+        ports(settings, places) as (images, hypervisor),
+    ):
+        kept = Kept(store, screens, recordings)
+        await serve(settings, kept, images, hypervisor, ready=ready, stop=stop, hangup=hangup)
 
 
 @contextlib.asynccontextmanager
@@ -110,7 +129,7 @@ async def ports(settings: Settings, places: Locations) -> AsyncIterator[tuple[Im
 
 async def serve(
     settings: Settings,
-    store: SqliteStore,
+    kept: Kept,
     images: Images,
     hypervisor: Hypervisor,
     *,
@@ -124,6 +143,7 @@ async def serve(
     # What can be wrong with the settings is said before anything begins.
     options = _listener_options(settings)
     command = _waiting_command(settings)
+    store = kept.store
     records = Records(store)
     tokens = Tokens(store, clock)
     await _provide_admin_token(tokens, settings.locations.admin_token)
@@ -132,7 +152,7 @@ async def serve(
         store, records, clock, Changes(), policy=lambda: policies.current, on_waiting=command.tell
     )
     sandboxes, services = _assemble(
-        settings, store, records, tokens, images, hypervisor, policies, approvals, clock, stop
+        settings, kept, records, tokens, images, hypervisor, policies, approvals, clock, stop
     )
 
     async def serve_channel(channel: Channel, token: Token) -> None:
@@ -144,10 +164,19 @@ async def serve(
     await records.keep(noting(AuditName.HUB_STARTED, actor=HUB, detail=detail))
     try:
         await policies.load()
-        async with command.running(), approvals.running(), sandboxes.running(), asyncio.TaskGroup() as tasks:
+        await services.consoles.forget_left()
+        async with (
+            command.running(),
+            approvals.running(),
+            # Consoles end with their sandboxes, so they are waited for after these.
+            services.consoles.running(),
+            sandboxes.running(),
+            asyncio.TaskGroup() as tasks,
+        ):
             loops = [
                 tasks.create_task(reap_for_ever(sandboxes, records)),
                 tasks.create_task(policies.run()),
+                tasks.create_task(_keep_recordings(settings, kept.recordings, clock)),
                 tasks.create_task(services.usage.run_for_ever()),
                 tasks.create_task(policies.reload_on(hangup or asyncio.Event())),
             ]
@@ -166,7 +195,7 @@ async def serve(
 
 def _assemble(
     settings: Settings,
-    store: SqliteStore,
+    kept: Kept,
     records: Records,
     tokens: Tokens,
     images: Images,
@@ -176,6 +205,7 @@ def _assemble(
     clock: Clock,
     stop: asyncio.Event,
 ) -> tuple[Sandboxes, Services]:
+    store = kept.store
     image_service = ImageService(images, records)
     handlers = CallbackHandlers()
     rates = CallbackRates(store, burst=settings.callback_burst, per_s=settings.callbacks_per_s)
@@ -195,6 +225,8 @@ def _assemble(
     usage = UsageSampler(
         sandboxes.powered, approvals.changes, interval_s=settings.usage_interval_s, clock=clock
     )
+    consoles = Consoles(sandboxes, recorder, kept.screens, kept.recordings, approvals.changes, clock)
+    callbacks.on_event = consoles.mark
     services = Services(
         version=VERSION,
         address=f"unix://{settings.locations.socket}",
@@ -205,7 +237,7 @@ def _assemble(
         usage=usage,
         sandboxes=sandboxes,
         execs=Execs(sandboxes, recorder),
-        consoles=Consoles(sandboxes, recorder),
+        consoles=consoles,
         files=Files(sandboxes, recorder),
         image_service=image_service,
         callback_handlers=handlers,
@@ -221,6 +253,15 @@ def _assemble(
         stop=stop.set,
     )
     return sandboxes, services
+
+
+async def _keep_recordings(settings: Settings, recordings: Recordings, clock: Clock) -> None:
+    await keep_recordings(
+        recordings,
+        days=settings.record_days,
+        max_total_bytes=settings.max_recordings_bytes,
+        clock=clock,
+    )
 
 
 def _policy_source(settings: Settings) -> PolicySource:

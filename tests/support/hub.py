@@ -23,7 +23,7 @@ import pytest
 from structlog.testing import capture_logs
 from websockets.asyncio.client import ClientConnection, connect, unix_connect
 
-from cloche_hub.app import serve
+from cloche_hub.app import Kept, serve
 from cloche_hub.domain.audit import AuditEvent
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.tokens import Scope, Token, id_of, mint
@@ -41,6 +41,8 @@ from cloche_wire.frames import Fields
 from cloche_wire.limits import Limits
 from tests.support.fake_hypervisor import FakeHypervisor, FakeMachine
 from tests.support.fake_images import LONG_AGO, FakeImages
+from tests.support.fake_recordings import FakeRecordings
+from tests.support.fake_screens import FakeScreens
 
 T = TypeVar("T")
 
@@ -218,6 +220,8 @@ class RunningHub:
     store: FlakyStore
     images: FakeImages
     hypervisor: FakeHypervisor
+    screens: FakeScreens
+    recordings: FakeRecordings
     addresses: list[str]
     stop: asyncio.Event
     """Set it, and the hub ends in good order."""
@@ -308,6 +312,7 @@ async def running_hub(
     *,
     images: FakeImages | None = None,
     hypervisor: FakeHypervisor | None = None,
+    screens: FakeScreens | None = None,
     clock: Clock | None = None,
     full_disk: bool = False,
     listener: Mapping[str, Any] | None = None,
@@ -317,13 +322,14 @@ async def running_hub(
 
     Args:
         home: the folder; may hold what an earlier hub left.
-        images, hypervisor: fakes that a test has set up.
+        images, hypervisor, screens: fakes that a test has set up.
         clock: now.
         full_disk: whether nothing can be written from the start.
         listener: bounds of the listener that are no settings.
         settings: the hub's; a machine in software emulation is waited for no longer than one on kvm unless they say so.
     """
     images, hypervisor = images or FakeImages(), hypervisor or FakeHypervisor()
+    screens, recordings = screens or FakeScreens(), FakeRecordings()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLOCHE_HOME", str(home))
         patch.setenv("CLOCHE_CACHE", str(home.parent))
@@ -339,13 +345,31 @@ async def running_hub(
                 ready: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
                 serving = tasks.create_task(
                     serve(
-                        configured, store, images, hypervisor, ready=ready.set_result, stop=stop, clock=clock
+                        configured,
+                        Kept(store, screens, recordings),
+                        images,
+                        hypervisor,
+                        ready=ready.set_result,
+                        stop=stop,
+                        clock=clock,
                     )
                 )
                 async with asyncio.timeout(BOUND_S):
                     await _either(ready, serving)
                     addresses = ready.result() if ready.done() else await _never(serving)
-                yield RunningHub(home, configured, store, images, hypervisor, addresses, stop, serving, logs)
+                yield RunningHub(
+                    home,
+                    configured,
+                    store,
+                    images,
+                    hypervisor,
+                    screens,
+                    recordings,
+                    addresses,
+                    stop,
+                    serving,
+                    logs,
+                )
                 stop.set()
                 await within(asyncio.wait({serving}))
 

@@ -28,10 +28,22 @@ class AuditName(StrEnum):
     EXEC_EXITED = "exec.exited", "A command ended: by itself, by a signal or at its deadline."
     EXEC_FAILED = "exec.failed", "A command could not be started, or nobody can know how it ended."
     CONSOLE_OPENED = "console.opened", "A terminal was opened in a sandbox."
-    CONSOLE_CLOSED = "console.closed", "A terminal's program ended, or whoever opened it has left."
+    CONSOLE_CLOSED = "console.closed", "A terminal's program ended, or somebody closed the terminal."
     CONSOLE_FAILED = "console.failed", "A terminal could not be opened, or nobody can know how it ended."
-    RECORDING_FINISHED = "recording.finished", "What a console or a command showed has been recorded to its end."
-    RECORDING_REMOVED = "recording.removed", "A recording was deleted: it was too old, or there were too many."
+    RECORDING_FINISHED = (
+        "recording.finished",
+        "What a console or a command showed has been recorded to its end.",
+    )
+    RECORDING_REMOVED = (
+        "recording.removed",
+        "A recording was deleted: it was too old, or there were too many.",
+    )
+    CONSOLE_ATTACHED = "console.attached", "Somebody began to look at a terminal."
+    CONSOLE_DETACHED = "console.detached", "Somebody looks at a terminal no more."
+    CONSOLE_DRIVEN = (
+        "console.driven",
+        "Somebody else drives a terminal: nobody did, it was given, or it was taken.",
+    )
     FILE_READ = "file.read", "A file of a sandbox was read."
     FILE_WRITTEN = "file.written", "A file in a sandbox was written."
     FILE_CHANGED = "file.changed", "A file was made, removed, renamed, linked or given other permissions."
@@ -77,6 +89,7 @@ class Work(NamedTuple):
 WORKS: Final = (
     Work(AuditName.EXEC_STARTED, (AuditName.EXEC_EXITED,), AuditName.EXEC_FAILED, "exec"),
     Work(AuditName.CONSOLE_OPENED, (AuditName.CONSOLE_CLOSED,), AuditName.CONSOLE_FAILED, "console"),
+    Work(AuditName.CONSOLE_ATTACHED, (), AuditName.CONSOLE_DETACHED, "attachment"),
     Work(
         AuditName.CALLBACK_REQUESTED,
         (AuditName.CALLBACK_ANSWERED, AuditName.CALLBACK_REFUSED),

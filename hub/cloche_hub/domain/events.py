@@ -14,6 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from cloche_hub.domain.approval import Approval, ApprovalState
+from cloche_hub.domain.console import Console, ConsoleState
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.globs import MAX_GLOB, matches
 from cloche_hub.domain.sandbox import NOTHING, Sandbox, State
@@ -26,6 +27,7 @@ class Topic(StrEnum):
     """What events are about."""
 
     SANDBOX = "sandbox"
+    CONSOLE = "console"
     APPROVAL = "approval"
     USAGE = "usage"
 
@@ -44,8 +46,12 @@ class Usage:
     disk_bytes: int
 
 
+Event = Sandbox | Approval | Usage | Console
+"""What events tell the state of."""
+
 _STATES: Mapping[Topic, frozenset[str]] = {
     Topic.SANDBOX: frozenset(State),
+    Topic.CONSOLE: frozenset(ConsoleState),
     Topic.APPROVAL: frozenset(ApprovalState),
 }
 
@@ -69,17 +75,17 @@ class EventFilter:
         # Somebody else's things do not exist.
         return replace(self, topics=frozenset())
 
-    def wants(self, value: Sandbox | Approval | Usage) -> bool:
+    def wants(self, value: Event) -> bool:
         """Whether a thing passes as it is now; a removed sandbox only where its state is asked for."""
         topic = topic_of(value)
         states = self.states & _STATES.get(topic, frozenset())
         state = _state(value)
         return self.concerns(value) and (state in states if states else state != State.REMOVED)
 
-    def concerns(self, value: Sandbox | Approval | Usage) -> bool:
+    def concerns(self, value: Event) -> bool:
         """Whether a thing can pass at all, whatever its state."""
         thing = value.sandbox if isinstance(value, Usage) else value
-        sandbox = thing.sandbox if isinstance(thing, Approval) else thing.id
+        sandbox = thing.id if isinstance(thing, Sandbox) else thing.sandbox
         return (
             topic_of(value) in self.topics
             and self.sandbox in (None, sandbox)
@@ -117,17 +123,19 @@ def parse_event_filter(params: object) -> EventFilter:
     )
 
 
-def topic_of(value: Sandbox | Approval | Usage) -> Topic:
+def topic_of(value: Event) -> Topic:
     """What a thing is."""
     match value:
         case Sandbox():
             return Topic.SANDBOX
         case Approval():
             return Topic.APPROVAL
+        case Console():
+            return Topic.CONSOLE
     return Topic.USAGE
 
 
-def _state(value: Sandbox | Approval | Usage) -> str | None:
+def _state(value: Event) -> str | None:
     return None if isinstance(value, Usage) else str(value.state)
 
 
@@ -142,7 +150,7 @@ class Told:
         self._wanted = wanted
         self._known: set[tuple[Topic, str]] = set()
 
-    def change(self, value: Sandbox | Approval | Usage, *, is_current: bool = False) -> str | None:
+    def change(self, value: Event, *, is_current: bool = False) -> str | None:
         """What to tell: current, changed, gone, or nothing (None).
 
         Args:
@@ -157,7 +165,7 @@ class Told:
             return "gone" if was_known else None
         if _state(value) == State.REMOVED:
             return "gone"
-        # What has been decided never changes again, and what a machine uses just ends.
-        if isinstance(value, Sandbox) or _state(value) == ApprovalState.PENDING:
+        # What has been decided or has ended never changes again, and what a machine uses just ends.
+        if isinstance(value, Sandbox) or _state(value) in (ApprovalState.PENDING, ConsoleState.OPEN):
             self._known.add(place)
         return "current" if is_current else "changed"

@@ -7,6 +7,7 @@ from typing import Any
 from cloche_hub.domain.approval import Approval
 from cloche_hub.domain.approval_fields import approval_fields
 from cloche_hub.domain.audit import AuditEvent
+from cloche_hub.domain.console import Console, console_fields
 from cloche_hub.domain.events import Usage
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.times import to_text
@@ -72,6 +73,11 @@ def cache_use_message(use: CacheUse, *, title: str, recipe: str | None) -> dict[
 def approval_message(approval: Approval) -> dict[str, Any]:
     """An approval."""
     return approval_fields(approval)
+
+
+def console_message(console: Console) -> dict[str, Any]:
+    """A console."""
+    return console_fields(console)
 
 
 def usage_message(usage: Usage) -> dict[str, Any]:

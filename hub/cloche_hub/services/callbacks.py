@@ -99,6 +99,8 @@ class Callbacks:
         self.store, self.records, self.approvals, self.handlers = store, records, approvals, handlers
         self.rates = rates
         self.clock, self._policy = clock, policy
+        self.on_event: Callable[[str, str], None] = lambda _sandbox_id, _text: None
+        """Told the sandbox and one line for each thing that is recorded of a call; must not wait and must not raise."""
         self._turns = FairTurns()
         self._held = Budget("parameters of callbacks that are under way", own=SANDBOX_BYTES, every=HUB_BYTES)
 
@@ -315,6 +317,7 @@ class _Run:
         about: dict[str, Json] = {"callback": self._request.callback, "method": self._request.method}
         if self._approval is not None:
             about["approval"] = self._approval.id
+        self._callbacks.on_event(self._sandbox.id, f"{event} {self._request.method}")
         return noting(event, actor=actor, sandbox=self._sandbox.id, detail={**about, **detail})
 
 

@@ -1,39 +1,344 @@
-"""Consoles in sandboxes: terminals, recorded, then spliced from the client's channel to the guest's.
+"""The consoles of this hub: terminals in sandboxes that outlive those who look at them.
 
-What is recorded, and when: see `recorded`; never what is typed or shown. Whoever opened a console is the only one
-there: when that client goes, the guest hangs the terminal up, and the console counts as closed.
+One console's life is led in `console_life`; who looks at it comes in by `console_attach`. What is recorded, and when:
+see `recorded`; never what is typed or shown.
+
+Rules:
+- A console can be seen when its program has started, and until its sandbox is removed: of the ended ones the newest.
+- A console alone does not keep its sandbox from expiring.
+- A client that goes away while a console is opened for it leaves none behind.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import structlog
+
+from cloche_hub.domain.approval import Approval, ApprovalState
 from cloche_hub.domain.audit_events import AuditName
-from cloche_hub.domain.console_requests import ConsoleRequest
+from cloche_hub.domain.console import (
+    MAX_ENDED,
+    MAX_OPEN,
+    Console,
+    ConsoleKind,
+    free_name,
+    resolve_console,
+)
+from cloche_hub.domain.console_requests import DEFAULT_TERM, AttachRequest, ConsoleRequest
+from cloche_hub.domain.events import Topic
 from cloche_hub.domain.ids import new_id
 from cloche_hub.domain.sandbox import Sandbox
+from cloche_hub.domain.tokens import Token
+from cloche_hub.errors import Conflict, TooLarge, WrongState
+from cloche_hub.ports import Guest, Recordings, Screens, Size, StoredScreen
+from cloche_hub.services.changes import Changes
+from cloche_hub.services.clock import Clock
+from cloche_hub.services.console_attach import Attachments
+from cloche_hub.services.console_life import Around, Life, Start
+from cloche_hub.services.console_stored import load_screen, load_terminal, restored
 from cloche_hub.services.exec_result import parse_console_start, parse_ending, without_files
+from cloche_hub.services.fair import FairTurns
+from cloche_hub.services.held import HUB
+from cloche_hub.services.live_console import LiveConsole
 from cloche_hub.services.recorded import Recorded, Recorder
 from cloche_hub.services.sandboxes import Sandboxes
+from cloche_term import Terminal, open_terminal
 from cloche_wire.aio import Channel, splice
+
+_log = structlog.get_logger(__name__)
+
+_LAST_S = 10.0
 
 
 class Consoles:
-    """Opens consoles.
+    """The consoles of this hub. Use it inside `running`.
 
     Args:
         sandboxes: where they run.
         recorder: for the audit.
+        screens: where what they show is stored.
+        recordings: where it is recorded; None: nowhere.
+        changes: hears of every console that changes.
+        clock: now.
     """
 
-    def __init__(self, sandboxes: Sandboxes, recorder: Recorder) -> None:
-        self._sandboxes, self._recorder = sandboxes, recorder
+    def __init__(
+        self,
+        sandboxes: Sandboxes,
+        recorder: Recorder,
+        screens: Screens,
+        recordings: Recordings | None,
+        changes: Changes,
+        clock: Clock,
+    ) -> None:
+        self._sandboxes, self._recorder, self._screens = sandboxes, recorder, screens
+        self._changes, self._clock = changes, clock
+        self._around = Around(recorder, screens, recordings, clock, FairTurns())
+        self._attachments = Attachments(recorder, clock)
+        self._lives: dict[str, Life] = {}
+        self._ended: dict[str, list[Console]] = {}
+        self._tasks = asyncio.TaskGroup()
+        self._leading: set[asyncio.Task[None]] = set()
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serves; on leaving, waits for the lives, which end with their sandboxes."""
+        async with self._tasks:
+            following = self._tasks.create_task(self._follow_for_ever())
+            try:
+                yield
+            finally:
+                # Waited for here and not by the group: after an error it would cancel them.
+                if self._leading:
+                    await asyncio.wait(self._leading, timeout=_LAST_S)
+                for task in (*self._leading, following):
+                    task.cancel()
+
+    async def forget_left(self) -> None:
+        """Deletes the screens that an earlier hub has left: nobody can show them any more. Before `running`."""
+        for console_id in await self._screens.stored():
+            await self._remove_screen(console_id)
+
+    # What clients ask for.
+
+    async def create(self, request: ConsoleRequest, sandbox: Sandbox, *, token: Token) -> Console:
+        """Opens a console and returns when its program runs.
+
+        Cancelling it closes the console.
+
+        Raises:
+            WrongState: the sandbox is not running.
+            TooLarge: it has as many open consoles as it may.
+            Conflict: it has an open one of that name.
+            NoSpace: its start cannot be recorded, or what it shows cannot be stored.
+            CodedError: its program did not start, or the guest does not answer.
+        """
+        async with self._sandboxes.in_use(sandbox.id) as guest:
+            console = self._console(request, sandbox, token)
+            start = Start(
+                kind="pty",
+                params=guest_params(console.id, request),
+                open_terminal=partial(open_terminal, request.rows, request.cols),
+                term=request.env["TERM"],
+                record=request.record,
+                opened=request.audit_detail(),
+            )
+            return await self._begin(console, guest, start)
+
+    async def take_over(self, console: Console, guest: Guest) -> Console:
+        """Goes on with a console that another hub has led, from its stored screen and what the guest has kept.
+
+        Nobody is there at first. What neither has is lost, and told to whoever attaches.
+
+        Args:
+            console: as the other hub had it.
+            guest: its agent.
+
+        Raises:
+            NotFound: the guest has no such console.
+            CodedError: as `create`.
+        """
+        stored = await self._screens.load(console.id) or StoredScreen(0, None, ())
+        start = Start(
+            kind="pty.take",
+            params={"console": console.id, "received": stored.end},
+            open_terminal=partial(restored, stored, Size(console.rows, console.cols)),
+            term=DEFAULT_TERM,
+            record=console.recording is not None,
+            opened=None,
+            offset=stored.end,
+        )
+        return await self._begin(_alone(console), guest, start)
+
+    def abandon(self, console_id: str) -> None:
+        """Closes a console that its maker has never heard of. Waits for nothing."""
+        if life := self._lives.get(console_id):
+            life.ask_to_end("its maker was gone before it was opened")
+
+    def find(self, sandbox_id: str, reference: str | None) -> Console:
+        """The console of a sandbox that is meant; without a reference the newest open one.
+
+        Raises:
+            NotFound, BadRequest: none is meant, or several.
+        """
+        return resolve_console(reference, self._of(sandbox_id))
+
+    def list(
+        self, *, owner: str | None, sandbox_id: str | None = None, ended: bool = False
+    ) -> Sequence[Console]:
+        """Consoles, newest first.
+
+        Args:
+            owner: whose sandboxes' only; None: everybody's.
+            sandbox_id: of this sandbox only.
+            ended: those that have ended, too.
+        """
+        found = [
+            *(life.console for life in self._lives.values() if _is_seen(life)),
+            *(console for consoles in self._ended.values() if ended for console in consoles),
+        ]
+        found = [
+            console
+            for console in found
+            if owner in (None, console.owner) and sandbox_id in (None, console.sandbox)
+        ]
+        return sorted(found, key=lambda console: console.created_at, reverse=True)
+
+    async def close(self, console: Console, *, actor: str) -> Console:
+        """Hangs a console up and returns when it has ended. Closing an ended one changes nothing.
+
+        Cancelling does not stop the end.
+
+        Raises:
+            WrongState: it is no program's console.
+        """
+        if console.kind is not ConsoleKind.PTY:
+            raise WrongState(f"{console.label} shows the machine's own messages and cannot be closed")
+        life = self._lives.get(console.id)
+        if life is None:
+            return console
+        life.ask_to_end(f"closed by {actor}")
+        await asyncio.wait({life.over})
+        return life.console
+
+    async def attach(
+        self, channel: Channel, console: Console, request: AttachRequest, *, token: Token
+    ) -> None:
+        """Serves a viewer on its channel, until it leaves or the console has ended; of an ended one shows the last.
+
+        Raises:
+            CodedError: as `Attachments.attach`.
+        """
+        life = self._lives.get(console.id)
+        if life is None or life.live is None:
+            last = await load_screen(self._screens, console, scrollback=request.scrollback)
+            await self._attachments.show_ended(channel, console, last, token=token)
+            return
+        async with self._sandboxes.in_use(console.sandbox):
+            await self._attachments.attach(channel, life, request, token=token)
+
+    # For other services.
+
+    def live(self, console_id: str) -> LiveConsole | None:
+        """An open console; None if it has ended, or never was."""
+        life = self._lives.get(console_id)
+        return None if life is None or not _is_seen(life) else life.live
+
+    async def last_terminal(self, console: Console) -> Terminal | None:
+        """What an ended console showed last, to be closed by the caller; None if that could not be kept."""
+        return await load_terminal(self._screens, console)
+
+    def mark(self, sandbox_id: str, text: str) -> None:
+        """Puts a marker into the recordings of a sandbox's consoles; never waits."""
+        for life in self._lives.values():
+            if life.live is not None and life.console.sandbox == sandbox_id:
+                life.live.mark(text)
+
+    # Lives.
+
+    def _console(self, request: ConsoleRequest, sandbox: Sandbox, token: Token) -> Console:
+        names = {life.console.name for life in self._lives.values() if life.console.sandbox == sandbox.id}
+        if len(names) >= MAX_OPEN:
+            raise TooLarge(f"{sandbox.label} has {MAX_OPEN} open consoles, the most there may be; close some")
+        if request.name in names:
+            raise Conflict(f"{sandbox.label} has an open console {request.name!r}; attach to it")
+        return Console(
+            id=new_id("con"),
+            sandbox=sandbox.id,
+            sandbox_name=sandbox.name,
+            owner=sandbox.owner,
+            labels=sandbox.labels,
+            name=request.name or free_name(names),
+            kind=ConsoleKind.PTY,
+            command=request.argv,
+            user=request.user,
+            rows=request.rows,
+            cols=request.cols,
+            created_at=self._clock.now(),
+            created_by=token.id,
+            created_by_name=token.name,
+        )
+
+    async def _begin(self, console: Console, guest: Guest, start: Start) -> Console:
+        life = Life(self._around, console, on_changed=self._publish, on_over=self._retire)
+        self._lives[console.id] = life
+        leading = self._tasks.create_task(self._lead(life, guest, start))
+        self._leading.add(leading)
+        leading.add_done_callback(self._leading.discard)
+        try:
+            await asyncio.shield(life.started)
+        except asyncio.CancelledError:
+            life.ask_to_end("its maker gave up while it was being opened")
+            raise
+        return life.console
+
+    async def _lead(self, life: Life, guest: Guest, start: Start) -> None:
+        await life.lead(guest, start)
+        if life.console not in self._ended.get(life.console.sandbox, ()):
+            await self._remove_screen(life.console_id)
+
+    def _retire(self, life: Life) -> None:
+        """It has ended: from now on it is only shown, if it was ever there."""
+        del self._lives[life.console_id]
+        console = life.console
+        if life.started.exception() is not None or not self._is_there(console.sandbox):
+            return
+        kept = self._ended.setdefault(console.sandbox, [])
+        kept.append(console)
+        if len(kept) > MAX_ENDED:
+            self._tasks.create_task(self._remove_screen(kept.pop(0).id))
+
+    def _publish(self, console: Console) -> None:
+        self._changes.publish(Topic.CONSOLE, console.id, console)
+
+    def _of(self, sandbox_id: str) -> Iterator[Console]:
+        return (console for console in self.list(owner=None, ended=True) if console.sandbox == sandbox_id)
+
+    # What goes.
+
+    async def _follow_for_ever(self) -> None:
+        """Forgets the consoles of sandboxes that are removed, and marks decisions in recordings."""
+        while True:
+            # Whoever was too far behind to be told of each compares.
+            for sandbox_id in [one for one in self._ended if not self._is_there(one)]:
+                await self._forget(sandbox_id)
+            with (
+                contextlib.suppress(TooLarge),
+                self._changes.subscribed(of=HUB, concerns=_is_of_concern) as news,
+            ):
+                while True:
+                    value = (await news.next()).value
+                    if isinstance(value, Approval):
+                        self.mark(value.sandbox, _said_of(value))
+                    elif isinstance(value, Sandbox):
+                        await self._forget(value.id)
+
+    async def _forget(self, sandbox_id: str) -> None:
+        for console in self._ended.pop(sandbox_id, ()):
+            await self._remove_screen(console.id)
+
+    async def _remove_screen(self, console_id: str) -> None:
+        try:
+            await self._screens.remove(console_id)
+        except Exception as error:
+            # The edge of the port: what is left is removed when the next hub starts.
+            _log.warning("screen_not_removed", console=console_id, reason=str(error))
+
+    def _is_there(self, sandbox_id: str) -> bool:
+        return any(sandbox.id == sandbox_id for sandbox in self._sandboxes.live(owner=None))
+
+    # `console.open`.
 
     async def open(self, channel: Channel, request: ConsoleRequest, sandbox: Sandbox, *, actor: str) -> None:
         """Opens one console on a client's channel, which carries its streams and its result.
 
-        Cancelling it hangs the terminal up.
+        Whoever opened it is the only one there. Cancelling it hangs the terminal up.
 
         Raises:
             WrongState: the sandbox is not running.
@@ -75,3 +380,21 @@ def guest_params(console_id: str, request: ConsoleRequest) -> dict[str, Any]:
         "rows": request.rows,
         "cols": request.cols,
     }
+
+
+def _alone(console: Console) -> Console:
+    return replace(console, viewers=(), driver=None)
+
+
+def _is_seen(life: Life) -> bool:
+    return life.started.done() and life.started.exception() is None
+
+
+def _is_of_concern(value: object) -> bool:
+    return isinstance(value, Approval) or (isinstance(value, Sandbox) and not value.live)
+
+
+def _said_of(approval: Approval) -> str:
+    by = "" if approval.decided_by_name is None else f" by {approval.decided_by_name}"
+    state = "asked for" if approval.state is ApprovalState.PENDING else str(approval.state)
+    return f"approval of {approval.method} {state}{by} ({approval.id})"

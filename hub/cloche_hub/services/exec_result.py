@@ -19,6 +19,7 @@ from cloche_hub.errors import Conflict, Forbidden, NotFound, SenselessAnswer
 _SIGNAL = re.compile(r"[A-Z0-9][A-Z0-9+-]{0,19}", re.ASCII)
 _LONGEST_S = 1e9
 _LARGEST_PID = 1 << 22
+_LARGEST_OFFSET = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,14 @@ def parse_exec_start(info: Mapping[str, Any], *, exec_id: str) -> dict[str, Any]
 def parse_console_start(info: Mapping[str, Any], *, console_id: str) -> dict[str, Any]:
     """What the client is told of a console's start; as `parse_exec_start`."""
     return _parse_start(info, "console", console_id)
+
+
+def parse_taken_offset(info: Mapping[str, Any], received: int) -> int:
+    """Where the output of a console that is taken over goes on: where it was asked for, or later; as `parse_exec_start`."""
+    offset = info.get("offset")
+    if not (type(offset) is int and received <= offset <= _LARGEST_OFFSET):
+        raise SenselessAnswer("the guest's account of how the command began makes no sense: offset")
+    return offset
 
 
 @contextmanager

@@ -20,7 +20,7 @@ _log = structlog.get_logger(__name__)
 _WHY = "the hub was killed"
 _FAILED: dict[str, AuditName] = {work.begun: work.failed for work in WORKS}
 # What an end says again of its beginning, where that said it.
-_ABOUT = ("exec", "console", "callback", "method", "approval")
+_ABOUT = ("exec", "console", "viewer", "attachment", "callback", "method", "approval")
 
 
 async def end_strays(hypervisor: Hypervisor, records: Records) -> set[str]:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from cloche_hub.domain.approval import ApprovalState
+from cloche_hub.domain.console import ended
 from cloche_hub.domain.events import EventFilter, Told, Topic, Usage, parse_event_filter, topic_of
 from cloche_hub.domain.sandbox import Sandbox, State
 from cloche_hub.errors import BadRequest
-from tests.hub.domain.examples import MOMENT, approval, sandbox
+from tests.hub.domain.examples import MOMENT, approval, console, sandbox
 
 BOX = sandbox(id="sb_a", owner="ann", state=State.RUNNING, labels={"team": "ml-infra"})
 CALL = approval(id="apr_a", sandbox="sb_a", owner="ann", state=ApprovalState.PENDING, labels=BOX.labels)
@@ -59,7 +60,7 @@ def test_topics_and_states_restrict_what_they_are_of() -> None:
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"topics": ["weather"]}, "topics has 'weather'; there are: sandbox, approval, usage"),
+        ({"topics": ["weather"]}, "topics has 'weather'; there are: sandbox, console, approval, usage"),
         ({"states": ["asleep"]}, "states has 'asleep'; there are: abandoned, approved"),
         ({"labels": {"a": "x" * 257}}, "labels has a pattern of more than 256"),
         ({"label": {}}, "unknown field 'label'"),
@@ -109,6 +110,22 @@ def test_a_thing_that_passes_no_more_is_gone_for_this_subscriber() -> None:
     denied = approval(id="apr_a", state=ApprovalState.DENIED)
     assert [told.change(value) for value in (BOX, failed, failed)] == ["changed", "gone", None]
     assert [told.change(value) for value in (CALL, denied, denied)] == ["changed", "gone", None]
+
+
+def test_a_console_is_told_until_it_has_ended() -> None:
+    told = Told(EventFilter())
+    assert told.change(console(), is_current=True) == "current"
+    assert told.change(console(title="vim")) == "changed"
+    over = ended(console(), at=MOMENT)
+    assert told.change(over) == "changed"
+    assert told._known == set()
+    only_open = Told(
+        parse_event_filter({"topics": ["console"], "states": ["open"], "labels": {"team": "m*"}})
+    )
+    assert [only_open.change(value) for value in (BOX, console(), over)] == [None, "changed", "gone"]
+    elsewhere = EventFilter(sandbox="sb_other")
+    assert not elsewhere.concerns(console())
+    assert EventFilter(sandbox=console().sandbox).concerns(console())
 
 
 def test_what_has_been_decided_or_used_is_told_and_forgotten() -> None:

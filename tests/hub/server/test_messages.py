@@ -13,6 +13,7 @@ from cloche_hub.ports import CacheUse, Image, Progress
 from cloche_hub.server.messages import (
     audit_message,
     cache_use_message,
+    console_message,
     image_message,
     progress_message,
     sandbox_message,
@@ -20,7 +21,7 @@ from cloche_hub.server.messages import (
 )
 from cloche_wire.frames import Close, check
 from cloche_wire.limits import Limits
-from tests.hub.domain.examples import MOMENT, sandbox
+from tests.hub.domain.examples import MOMENT, console, sandbox, viewer
 
 ARCHITECTURE = (Path(__file__).resolve().parents[3] / "ARCHITECTURE.md").read_text()
 AT = "2026-01-02T03:04:05.678901Z"
@@ -38,6 +39,14 @@ def test_a_sandbox_has_the_fields_that_the_architecture_lists() -> None:
     message = travels(sandbox_message(sandbox(labels=MappingProxyType({"a": "b"}))))
     assert list(message) == re.split(r",\s*", listed[1])
     assert (message["labels"], message["created_at"], message["expires_at"]) == ({"a": "b"}, AT, None)
+
+
+def test_a_console_and_its_viewers_have_the_fields_that_the_architecture_lists() -> None:
+    message = travels(console_message(console(viewers=(viewer(1),))))
+    for name, told in (("console", message), ("viewer", message["viewers"][0])):
+        listed = re.search(rf"^\*{name}\*: \{{([^}}]*)\}}", ARCHITECTURE, re.MULTILINE)
+        assert listed is not None
+        assert list(told) == re.split(r",\s*", listed[1])
 
 
 def test_a_token_has_the_fields_that_the_architecture_lists_and_no_secret() -> None:

@@ -1,4 +1,4 @@
-"""Consoles in sandboxes, through a whole hub on fakes: their bytes, their ends, and what the audit knows of them."""
+"""The consoles of a hub, through a whole hub on fakes: opened, listed, named, closed, shown when they have ended."""
 
 from __future__ import annotations
 
@@ -9,204 +9,167 @@ from typing import Any
 import pytest
 
 from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.domain.tokens import Scope
 from cloche_hub.errors import (
+    BadRequest,
     Cancelled,
-    CommandNotStarted,
+    Conflict,
     NoSpace,
     NotFound,
-    SenselessAnswer,
+    TooLarge,
+    WrongState,
 )
+from cloche_hub.ports import StoredScreen
 from cloche_wire.aio import Channel
-from cloche_wire.limits import Limits
-from tests.support.fake_agent import counted
-from tests.support.hub import Client, RunningHub, running_hub, until, within
-
-MIB = 1 << 20
-KEYS = 1
+from tests.support.callbacks import ASK, answering, pending, result_of, write_policy
+from tests.support.consoles import attach, create
+from tests.support.fake_screens import FakeScreens
+from tests.support.hub import Client, RunningHub, Time, running_hub, until
 
 
-async def open_console(client: Client, **params: Any) -> Channel:
-    """A console that has been opened in the sandbox `a`."""
-    channel = client.open("console.open", sandbox="a", **params)
-    await within(channel.wait_accepted())
-    return channel
+async def names(client: Client, **params: Any) -> list[str]:
+    """The names of the consoles listed, newest first."""
+    return [console["name"] for console in (await client.call("console.list", **params))["consoles"]]
 
 
 def running(hub: RunningHub) -> int:
     return hub.machine.agent.running
 
 
-async def test_keys_reach_the_terminal_and_what_it_shows_comes_back(tmp_path: Path) -> None:
+async def end(client: Client, console: str) -> dict[str, Any]:
+    """Ends a console's program by what is typed."""
+    viewer = await attach(client, console=console)
+    await viewer.type(b"\x04")
+    return await viewer.result()
+
+
+async def test_a_console_outlives_the_client_that_made_it(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub:
+        async with hub.client() as client:
+            await client.create(name="a")
+            made = await create(client, argv=["vim", "x"], rows=30, cols=100)
+        assert (made["name"], made["state"], made["command"]) == ("1", "open", ["vim", "x"])
+        async with hub.client() as client:
+            assert (await client.call("console.list"))["consoles"] == [made]
+            assert running(hub) == 1
+            (asked,) = hub.machine.agent.consoles
+            assert (asked["console"], asked["argv"], asked["rows"]) == (made["id"], ["vim", "x"], 30)
+            assert asked["env"] == {"TERM": "xterm-256color"}
+
+
+async def test_consoles_are_called_by_the_lowest_free_number_or_as_asked(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         await client.create(name="a")
-        console = await open_console(client, rows=30, cols=100)
-        await console.write(KEYS, b"ls\r\x1b[A\xff")
-        assert await within(console.read(KEYS)) == b"ls\r\x1b[A\xff"
-        await console.send_message({"resize": {"rows": 50, "cols": 200}})
-        await until(lambda: hub.machine.agent.sizes)
-        assert hub.machine.agent.sizes == [(50, 200)]
-        await console.write(KEYS, b"\x04")
-        assert await within(console.result()) == {"exit_code": 0, "duration_s": 0.0}
+        for name in (None, "build", None):
+            await create(client, name=name)
+        assert await names(client) == ["2", "build", "1"]
+        with pytest.raises(Conflict, match="has an open console 'build'"):
+            await create(client, name="build")
+        with pytest.raises(BadRequest, match="the machine's own"):
+            await create(client, name="boot")
+        await end(client, "1")
+        assert (await create(client))["name"] == "1"
+        await end(client, "build")
+        assert (await create(client, name="build"))["name"] == "build"
+        assert await names(client, sandbox="a") == ["build", "1", "2"]
+        assert await names(client, sandbox="a", ended=True) == ["build", "1", "2", "build", "1"]
 
 
-async def test_the_guest_is_told_what_was_asked_for_and_what_the_console_is_called(tmp_path: Path) -> None:
+async def test_a_sandbox_has_so_many_consoles_and_no_more(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         await client.create(name="a")
-        for params in ({}, {"argv": ["vim"], "env": {"K": "v"}, "cwd": "/", "user": "root", "term": "vt100"}):
-            console = client.open("console.open", sandbox="a", rows=5, cols=6, **params)
-            info = await within(console.wait_accepted())
-            opened = (await hub.events(AuditName.CONSOLE_OPENED))[-1]
-            assert info == {"console": opened.detail["console"], "pid": 100 + len(hub.machine.agent.consoles)}
-            assert str(info["console"]).startswith("con_")
-        plain, full = hub.machine.agent.consoles
-        size = {"rows": 5, "cols": 6}
-        assert {**plain, "console": ""} == {
-            "console": "", "argv": None, "env": {"TERM": "xterm-256color"}, "cwd": None, "user": None, **size
-        }  # fmt: skip
-        assert {**full, "console": ""} == {
-            "console": "",
-            "argv": ["vim"],
-            "env": {"TERM": "vt100", "K": "v"},
-            "cwd": "/",
-            "user": "root",
-            **size,
-        }
+        for _ in range(16):
+            await create(client)
+        with pytest.raises(TooLarge, match="16 open consoles"):
+            await create(client)
+        await end(client, "7")
+        assert (await create(client))["name"] == "7"
 
 
-async def test_a_signal_that_ends_the_program_is_the_result(tmp_path: Path) -> None:
+async def test_everybody_sees_its_own_and_operators_see_all(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub:
+        ann, ben = await hub.mint("ann"), await hub.mint("ben")
+        operator = await hub.mint("olga", Scope.OPERATOR)
+        async with hub.client(ann) as one, hub.client(ben) as two, hub.client(operator) as three:
+            await one.create(name="a")
+            made = await create(one)
+            assert (made["owner"], made["created_by_name"]) == ("ann", "test")
+            assert (await names(one), await names(two), await names(three)) == (["1"], [], ["1"])
+            for kind in ("console.create", "console.close", "console.attach"):
+                with pytest.raises(NotFound):
+                    await two.call(kind, sandbox="a")
+            with pytest.raises(NotFound):
+                await two.call("console.list", sandbox="a")
+            assert (await attach(three, mode="take")).driver == "v1"
+
+
+async def test_a_console_that_is_closed_is_hung_up_and_its_end_awaited(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         await client.create(name="a")
-        console = await open_console(client)
-        await console.send_message({"signal": "KILL"})
-        assert (await within(console.result()))["signal"] == "KILL"
-        (closed,) = await hub.events(AuditName.CONSOLE_CLOSED)
-        assert closed.detail["signal"] == "KILL"
+        await create(client)
+        viewer = await attach(client)
+        closed = await client.call("console.close", sandbox="a", console="1")
+        assert (closed["state"], closed["signal"], running(hub)) == ("ended", "HUP", 0)
+        assert closed["end_reason"].startswith("closed by tok_")
+        assert (await viewer.result())["signal"] == "HUP"
+        again = await client.call("console.close", sandbox="a", console="1")
+        assert again == closed
+        (event,) = await hub.events(AuditName.CONSOLE_CLOSED)
+        assert (event.detail["signal"], event.detail["reason"]) == ("HUP", closed["end_reason"])
+        with pytest.raises(NotFound, match="no open console"):
+            await client.call("console.close", sandbox="a")
 
 
-async def test_whoever_leaves_a_console_closes_it(tmp_path: Path) -> None:
+async def test_an_ended_console_shows_its_last_screen_with_scrollback_and_its_result(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         await client.create(name="a")
-        console = await open_console(client)
-        console.reset(Cancelled("detached"))
+        await create(client, rows=4, cols=20)
+        driver = await attach(client, rows=4, cols=20)
+        await driver.type(b"".join(b"line %d\r\n" % number for number in range(10)) + b"last\x04")
+        result = await driver.result()
+        viewer = await attach(client, console="1", scrollback=3, is_read=False)
+        assert (viewer.id, viewer.console["state"]) == ("v0", "ended")
+        assert await viewer.result() == result
+        assert viewer.text == driver.text == ["line 7", "line 8", "line 9", "last"]
+        assert viewer.terminal is not None
+        assert viewer.terminal.scrollback_rows == 3
+        attached = (await hub.events(AuditName.CONSOLE_ATTACHED))[-1]
+        detached = (await hub.events(AuditName.CONSOLE_DETACHED))[-1]
+        assert attached.detail["attachment"] == detached.detail["attachment"]
+
+
+async def test_of_the_ended_ones_the_newest_are_kept_until_their_sandbox_is_removed(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        ids = []
+        for number in range(18):
+            ids.append((await create(client, name=f"n{number}"))["id"])
+            await end(client, f"n{number}")
+        assert await names(client, ended=True) == [f"n{number}" for number in range(17, 1, -1)]
+        await until(lambda: sorted(hub.screens.kept) == sorted(ids[2:]))
+        await client.call("sandbox.remove", sandbox="a")
+        await until(lambda: not hub.screens.kept)
+        assert await names(client, ended=True) == []
+
+
+async def test_a_client_that_is_gone_while_a_console_is_opened_leaves_none(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        opened: list[Channel] = []
+
+        async def dawdle(channel: Channel) -> None:
+            opened.append(channel)
+            await channel.wait_confirmed()
+
+        hub.machine.agent.overrides["pty"] = dawdle
+        channel = client.open("console.create", sandbox="a")
+        await until(lambda: opened)
+        channel.reset(Cancelled("never mind"))
         closed = await hub.happened(AuditName.CONSOLE_CLOSED)
-        assert (closed.detail["code"], closed.detail["reason"]) == ("cancelled", "detached")
-        await until(lambda: running(hub) == 0)
-        assert await hub.events(AuditName.CONSOLE_FAILED) == []
-
-
-async def test_the_audit_has_neither_keys_nor_output_nor_a_variables_value(tmp_path: Path) -> None:
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        console = await open_console(client, env={"KEY": "hunter2"})
-        await console.write(KEYS, b"hunter3\x04")
-        await within(console.result())
-        (opened,) = await hub.events(AuditName.CONSOLE_OPENED)
-        assert opened.detail["env_names"] == ["KEY", "TERM"]
-        assert "hunter" not in str([await hub.events(), hub.logs])
-
-
-async def test_what_nobody_reads_stalls_the_terminal_and_nobody_else(tmp_path: Path) -> None:
-    window = 32 << 10
-    async with running_hub(tmp_path / "home") as hub, hub.client(limits=Limits(window=window)) as client:
-        await client.create(name="a")
-        console = await open_console(client)
-        data = counted(MIB).replace(b"\x04", b"\x05")
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(console.write(KEYS, data))
-            agent = hub.machine.agent
-            await until(lambda: console.credit(KEYS) == 0)
-            assert (await client.run("a", "echo", "hi")).stdout == b"hi\n"
-            assert agent.written <= 4 * window
-            shown = bytearray()
-            while len(shown) < len(data):
-                shown += await within(console.read(KEYS))
-        assert shown == data
-
-
-async def test_a_console_goes_on_over_new_links_without_loss_or_doubling(tmp_path: Path) -> None:
-    async with (
-        running_hub(tmp_path / "home") as hub,
-        hub.client(limits=Limits(window=32 << 10)) as client,
-    ):
-        await client.create(name="a")
-        console = await open_console(client)
-        data = counted(MIB).replace(b"\x04", b"\x05")
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(console.write(KEYS, data))
-            shown = bytearray()
-            for _ in range(3):
-                shown += await within(console.read(KEYS))
-                await client.cut()
-                await client.link()
-                shown += await within(console.read(KEYS))
-                hub.machine.agent.drop_link()
-            while len(shown) < len(data):
-                shown += await within(console.read(KEYS))
-        assert shown == data
-
-
-async def test_a_program_that_cannot_be_started_fails_with_the_guests_words(tmp_path: Path) -> None:
-    async def refuse(_channel: Channel) -> None:
-        raise CommandNotStarted("nope: no such file or directory")
-
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        hub.machine.agent.overrides["pty"] = refuse
-        with pytest.raises(CommandNotStarted, match="nope"):
-            await client.call("console.open", sandbox="a")
-        (failed,) = await hub.events(AuditName.CONSOLE_FAILED)
-        assert failed.detail["code"] == "command_not_started"
-
-
-@pytest.mark.parametrize("kind", ["exec", "console.open"])
-async def test_a_guest_cannot_say_that_the_sandbox_is_not_there(tmp_path: Path, kind: str) -> None:
-    async def lie(_channel: Channel) -> None:
-        raise NotFound("no sandbox 'a'")
-
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        hub.machine.agent.overrides |= {"exec": lie, "pty": lie}
-        with pytest.raises(SenselessAnswer, match="not_found"):
-            await client.call(kind, sandbox="a", argv=["true"])
-        (failed,) = await hub.events(AuditName.EXEC_FAILED, AuditName.CONSOLE_FAILED)
-        assert failed.detail["code"] == "senseless_answer"
-
-
-@pytest.mark.parametrize(
-    "claim",
-    [
-        {},
-        {"exit_code": 256, "duration_s": 1.0},
-        {"exit_code": 0, "signal": "KILL", "duration_s": 1.0},
-        {"signal": "\x1b[2J", "duration_s": 1.0},
-        {"exit_code": 0, "duration_s": -1},
-        {"exit_code": 0},
-    ],
-)
-async def test_a_senseless_result_is_an_error_for_the_caller(tmp_path: Path, claim: dict[str, Any]) -> None:
-    async def lie(channel: Channel) -> None:
-        channel.accept({"pid": 1})
-        channel.close(claim)
-
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        hub.machine.agent.overrides["pty"] = lie
-        with pytest.raises(SenselessAnswer, match="makes no sense"):
-            await client.call("console.open", sandbox="a")
-        (failed,) = await hub.events(AuditName.CONSOLE_FAILED)
-        assert failed.detail["code"] == "senseless_answer"
-
-
-async def test_a_guest_that_calls_the_console_something_else_is_not_believed(tmp_path: Path) -> None:
-    async def lie(channel: Channel) -> None:
-        channel.accept({"console": "con_other", "pid": 1})
-        await channel.wait_confirmed()
-
-    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        await client.create(name="a")
-        hub.machine.agent.overrides["pty"] = lie
-        with pytest.raises(SenselessAnswer, match="console"):
-            await client.call("console.open", sandbox="a")
+        assert closed.detail["code"] == "cancelled"
+        await until(lambda: not opened[0].is_live)
+        assert await names(client, ended=True) == []
+        await until(lambda: not hub.screens.kept)
 
 
 async def test_a_console_whose_start_cannot_be_recorded_never_reaches_the_guest(tmp_path: Path) -> None:
@@ -214,21 +177,92 @@ async def test_a_console_whose_start_cannot_be_recorded_never_reaches_the_guest(
         await client.create(name="a")
         hub.store.refuses = NoSpace("the disk is full")
         with pytest.raises(NoSpace):
-            await client.call("console.open", sandbox="a")
+            await create(client)
+        hub.store.refuses = None
+        for full in (hub.screens, hub.recordings):
+            full.is_full = True
+            with pytest.raises(NoSpace):
+                await create(client)
+            full.is_full = False
         assert hub.machine.agent.consoles == []
+        assert len(await hub.events(AuditName.CONSOLE_FAILED)) == 2
+        assert (await create(client, record=False))["recording"] is None
+        await until(lambda: len(hub.screens.kept) == 1)
 
 
-async def test_the_client_hears_of_the_end_only_when_it_is_durable(tmp_path: Path) -> None:
+async def test_only_a_sandbox_that_runs_has_consoles(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         await client.create(name="a")
-        console = await open_console(client)
-        hub.store.gate.clear()
-        await console.write(KEYS, b"\x04")
-        async with asyncio.TaskGroup() as tasks:
-            ended = tasks.create_task(within(console.result()))
-            await until(lambda: hub.store.waiting)
-            for _ in range(5):
-                await client.call("sandbox.list")
-            assert not ended.done()
-            hub.store.gate.set()
-        assert ended.result()["exit_code"] == 0
+        await create(client)
+        hub.machine.crash()
+        await until(lambda: running(hub) == 0)
+        await hub.happened(AuditName.CONSOLE_FAILED)
+        with pytest.raises(WrongState):
+            await create(client)
+        (lost,) = (await client.call("console.list", ended=True))["consoles"]
+        assert "qemu died" in lost["end_reason"]
+        viewer = await attach(client, console="1", is_read=False)
+        with pytest.raises(Cancelled, match="qemu died"):
+            await viewer.result()
+
+
+async def test_a_console_alone_lets_its_sandbox_expire_and_a_viewer_does_not(tmp_path: Path) -> None:
+    time = Time()
+    async with running_hub(tmp_path / "home", clock=time.clock) as hub, hub.client() as client:
+        await client.create(name="a", lease_s=60)
+        await create(client)
+        viewer = await attach(client)
+        time.passes(100)
+        await asyncio.sleep(0.05)
+        assert (await client.call("sandbox.show", sandbox="a"))["state"] == "running"
+        viewer.channel.reset(Cancelled("left"))
+        await hub.happened(AuditName.CONSOLE_DETACHED)
+        time.passes(100)
+        await hub.happened(AuditName.SANDBOX_EXPIRED)
+        await hub.happened(AuditName.CONSOLE_CLOSED)
+
+
+async def test_what_an_earlier_hub_left_of_screens_is_deleted(tmp_path: Path) -> None:
+    screens = FakeScreens()
+    screens.kept["con_old"] = StoredScreen(0, None, ())
+    async with running_hub(tmp_path / "home", screens=screens):
+        assert screens.kept == {}
+
+
+async def test_calls_and_decisions_are_marked_in_the_recordings_of_their_sandbox(tmp_path: Path) -> None:
+    write_policy(tmp_path / "home", ASK)
+    async with running_hub(tmp_path / "home") as hub, answering(hub, "*") as shop:
+        for name in ("other", "a"):
+            await shop.client.create(name=name)
+            await create(shop.client, name)
+        called = hub.machine.agent.callback("pay.send")
+        (approval,) = await pending(shop.client)
+        await shop.client.call("approval.approve", approval=approval["id"])
+        await result_of(called)
+        unmarked, marked = hub.recordings.made.values()
+        said = (
+            "callback.requested pay.send",
+            f"approval of pay.send asked for ({approval['id']})",
+            f"approval of pay.send approved by first admin ({approval['id']})",
+            "callback.answered pay.send",
+        )
+        await until(lambda: all(text.encode() in marked.text for text in said))
+        assert b'"m"' not in unmarked.text
+
+
+async def test_the_hub_ends_its_consoles_in_good_order(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        await create(client)
+        viewer = await attach(client)
+        await viewer.type(b"x")
+        await viewer.until_shown("x")
+        await hub.end()
+        (recording,) = hub.recordings.made.values()
+        assert recording.row.ended_at is not None
+        events = await hub.names()
+        for began, over in (
+            (AuditName.CONSOLE_OPENED, AuditName.CONSOLE_CLOSED),
+            (AuditName.CONSOLE_ATTACHED, AuditName.CONSOLE_DETACHED),
+        ):
+            assert (events.count(began), events.count(over)) == (1, 1)

@@ -16,6 +16,7 @@ from cloche_hub.services.exec_result import (
     parse_ending,
     parse_exec_result,
     parse_exec_start,
+    parse_taken_offset,
     without_files,
 )
 
@@ -137,6 +138,27 @@ def test_the_audit_is_told_in_whole_milliseconds_and_of_a_time_out_only_if_there
         "signal": "KILL",
         "timed_out": True,
     }
+
+
+@pytest.mark.parametrize(
+    ("info", "is_good"),
+    [
+        ({"offset": 5}, True),
+        ({"offset": 9}, True),
+        ({"offset": 4}, False),
+        ({}, False),
+        ({"offset": 1 << 63}, False),
+        ({"offset": True}, False),
+    ],
+)
+def test_a_console_that_is_taken_over_goes_on_where_it_was_asked_to_or_later(
+    info: dict[str, int], *, is_good: bool
+) -> None:
+    if is_good:
+        assert parse_taken_offset(info, 5) == info["offset"]
+        return
+    with pytest.raises(SenselessAnswer, match="offset"):
+        parse_taken_offset(info, 5)
 
 
 @pytest.mark.parametrize("error", [NotFound("no sandbox"), Forbidden("token"), Conflict("taken")])

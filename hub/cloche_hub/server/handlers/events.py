@@ -12,12 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from cloche_hub.domain.approval import Approval
-from cloche_hub.domain.events import EventFilter, Told, Topic, Usage, parse_event_filter, topic_of
+from cloche_hub.domain.console import Console
+from cloche_hub.domain.events import Event, EventFilter, Told, Topic, parse_event_filter, topic_of
 from cloche_hub.domain.references import check_reference
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token, visible_owner
 from cloche_hub.server.handlers.context import Services
-from cloche_hub.server.messages import approval_message, sandbox_message, usage_message
+from cloche_hub.server.messages import approval_message, console_message, sandbox_message, usage_message
 from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel
 
@@ -28,7 +29,7 @@ async def events(services: Services, token: Token, channel: Channel) -> None:
     told = Told(wanted)
 
     def concerns(value: object) -> bool:
-        return isinstance(value, Sandbox | Approval | Usage) and wanted.concerns(value)
+        return isinstance(value, Event) and wanted.concerns(value)
 
     # Subscribed first: what changes while the current state is told is told again, and nothing is missed.
     with (
@@ -44,7 +45,7 @@ async def events(services: Services, token: Token, channel: Channel) -> None:
             await channel.send_message({"topic": "current_end"})
             while True:
                 newest = (await news.next()).value
-                if isinstance(newest, Sandbox | Approval | Usage):
+                if isinstance(newest, Event):
                     await _tell(channel, newest, told.change(newest))
 
 
@@ -58,9 +59,11 @@ async def _wanted(services: Services, token: Token, channel: Channel) -> EventFi
     return asked.seen_by(owner)
 
 
-def _current(services: Services, wanted: EventFilter) -> Iterator[Sandbox | Approval | Usage]:
+def _current(services: Services, wanted: EventFilter) -> Iterator[Event]:
     if Topic.SANDBOX in wanted.topics:
         yield from services.sandboxes.live(owner=wanted.owner)
+    if Topic.CONSOLE in wanted.topics:
+        yield from services.consoles.list(owner=wanted.owner, sandbox_id=wanted.sandbox)
     if Topic.APPROVAL in wanted.topics:
         # Those that wait: what was decided before is a list, not a state.
         for approval_id in services.approvals.pending():
@@ -72,16 +75,18 @@ def _current(services: Services, wanted: EventFilter) -> Iterator[Sandbox | Appr
         yield from services.usage.latest
 
 
-async def _tell(channel: Channel, value: Sandbox | Approval | Usage, change: str | None) -> None:
+async def _tell(channel: Channel, value: Event, change: str | None) -> None:
     if change is not None:
         topic = topic_of(value)
         await channel.send_message({"topic": str(topic), "change": change, "value": _message(value)})
 
 
-def _message(value: Sandbox | Approval | Usage) -> dict[str, Any]:
+def _message(value: Event) -> dict[str, Any]:
     match value:
         case Sandbox():
             return sandbox_message(value)
         case Approval():
             return approval_message(value)
+        case Console():
+            return console_message(value)
     return usage_message(value)

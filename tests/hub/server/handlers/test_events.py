@@ -14,11 +14,13 @@ import pytest
 from cloche_hub.domain.sandbox import State
 from cloche_hub.domain.tokens import Scope
 from cloche_hub.errors import Cancelled, NotFound, TooLarge
-from cloche_hub.services.changes import MOST, MOST_OF_ONE, Changes
+from cloche_hub.services.changes import MOST, MOST_OF_ONE, Changes, News
+from cloche_hub.services.held import HUB
 from cloche_wire.aio import Channel
 from cloche_wire.limits import Limits
 from tests.hub.domain.examples import sandbox
 from tests.support.callbacks import ASK, answering, pending, write_policy
+from tests.support.consoles import attach, create
 from tests.support.hub import Client, running_hub, until, within
 
 TINY = Limits(window=2048, max_peer_window=2048)
@@ -133,6 +135,11 @@ def changes(monkeypatch: pytest.MonkeyPatch) -> Changes:
     return there
 
 
+def of_clients(changes: Changes) -> list[News]:
+    """The subscriptions that are not the hub's own."""
+    return [news for news in changes._subscribers if news.of != HUB]
+
+
 async def test_a_client_that_reads_nothing_gets_the_newest_state_and_costs_nothing(
     tmp_path: Path, changes: Changes
 ) -> None:
@@ -142,7 +149,7 @@ async def test_a_client_that_reads_nothing_gets_the_newest_state_and_costs_nothi
         events(slow, topics=["sandbox"]) as channel,
     ):
         assert await heard(channel) == END
-        (news,) = changes._subscribers
+        (news,) = of_clients(changes)
         for number in range(10_000):
             thing = f"box-{number % 10}"
             changes.publish(
@@ -180,8 +187,24 @@ async def test_a_subscription_that_is_given_up_leaves_nothing_behind(
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         async with events(client) as channel:
             assert await heard(channel) == END
-            assert len(changes._subscribers) == 1
-        await until(lambda: not changes._subscribers)
+            assert len(of_clients(changes)) == 1
+        await until(lambda: not of_clients(changes))
+
+
+async def test_consoles_are_told_of_as_they_come_change_and_end(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        await create(client)
+        async with events(client, topics=["console"]) as channel:
+            assert await heard(channel) == ("console", "current", "1", "open")
+            assert await heard(channel) == END
+            viewer = await attach(client)
+            await viewer.type(b"\x1b]2;vim\x07")
+            titles = set()
+            while "vim" not in titles:
+                titles.add((await within(anext(channel.messages())))["value"]["title"])
+            await client.call("console.close", sandbox="a")
+            assert await until_state(channel, "1", "ended") == "changed"
 
 
 async def test_what_waits_is_told_newest_first_and_what_is_decided_without_long_parameters(

@@ -1,0 +1,202 @@
+"""The hub's emulator of one console: fed with what the guest shows, asked for the screen as it is.
+
+What comes in is taken at once and fed a little later, slice by slice: an emulator takes its time, and the loop is
+everybody's. What has not been fed yet is no more than a window, since it is not acknowledged.
+
+Rules:
+- SAFETY: the guest chooses every byte. A few of them can have the emulator touch every cell of the screen, so a slice is
+  the smaller, the larger the screen is; and the consoles of one sandbox have a quarter of the loop at most (`fair`).
+- A screen is sent as bytes of the emulator's own that make it, followed by what has not been fed yet.
+- A dear screen is not made again at once, however many viewers want one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from cloche_hub.ports import Entry, Size
+from cloche_hub.services import console_messages as messages
+from cloche_hub.services.fair import FairTurns
+from cloche_term import Terminal
+
+MOST_SCREEN = 256 << 10
+"""Bytes of a screen with scrollback; of a longer one there are fewer lines, but always the screen."""
+SCREEN_REST = 10
+"""How many times as long as it took to make a screen no other is made."""
+
+_LARGEST_SLICE = 64 << 10
+_SMALLEST_SLICE = 64
+# Bytes of a slice times cells of the screen.
+_SLICE_CELLS = _LARGEST_SLICE * 24 * 80
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """Not fed yet, and what viewers were told of it."""
+
+    entry: Entry
+    packed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """What the emulator has just been given, and what it answers."""
+
+    entry: Entry
+    answer: bytes = b""
+
+
+class Display:
+    """An emulator and what waits for it.
+
+    Args:
+        terminal: closed by `close`.
+        offset: bytes of output it has seen.
+        fair: turns at the loop.
+        who: whose turns these are.
+        on_fed: told of each slice, after it; must not wait.
+    """
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        *,
+        offset: int,
+        fair: FairTurns,
+        who: str,
+        on_fed: Callable[[Fed], None],
+    ) -> None:
+        self.terminal = terminal
+        self.offset = self.received = offset
+        """Bytes of output the emulator has seen; and bytes that have come."""
+        self.revision = 0
+        """Another number whenever the screen may be another."""
+        self._fair, self._who, self._on_fed = fair, who, on_fed
+        self._pending: deque[_Pending] = deque()
+        self._arrived, self._changed = asyncio.Event(), asyncio.Event()
+        self._is_fed = asyncio.Event()
+        self._is_fed.set()
+        self._next_screen_at = 0.0
+        self._made: tuple[int, int, list[bytes]] | None = None
+        self.is_closed = False
+
+    # What comes.
+
+    def output(self, data: bytes) -> bytes:
+        """The guest shows something; returns the message that viewers get."""
+        packed = messages.output(data)
+        self.received += len(data)
+        self._take(_Pending(data, packed))
+        return packed
+
+    def resize(self, size: Size) -> bytes:
+        """The console has another size from here on; returns the message that viewers get."""
+        packed = messages.resized(size)
+        self._take(_Pending(size, packed))
+        return packed
+
+    def lose(self, count: int) -> None:
+        """So many bytes are missing here. Only while nothing waits to be fed."""
+        assert not self._pending
+        self.received += count
+        self.offset += count
+        self._touch()
+
+    async def feed_for_ever(self) -> None:
+        """Feeds what comes, until cancelled."""
+        while True:
+            await self._arrived.wait()
+            while self._pending and not self.is_closed:
+                async with self._fair.turn(self._who):
+                    self._feed_one()
+                # Everybody else has a turn between two slices.
+                await asyncio.sleep(0)
+            self._arrived.clear()
+            self._is_fed.set()
+
+    async def wait_fed(self) -> None:
+        """Returns when nothing waits to be fed. Cancelling loses nothing."""
+        await self._is_fed.wait()
+
+    # What shows.
+
+    async def wait_changed(self, revision: int) -> None:
+        """Returns when the screen may be another than at that revision, or is closed."""
+        while self.revision == revision and not self.is_closed:
+            self._changed.clear()
+            await self._changed.wait()
+
+    def until_screen_s(self) -> float:
+        """How long no screen is to be made yet."""
+        return max(0.0, self._next_screen_at - time.monotonic())
+
+    def screen(self, *, scrollback: int, lost_bytes: int) -> list[bytes]:
+        """The messages that make the whole screen, as it is after all that has come."""
+        if self._made is None or self._made[:2] != (self.revision, scrollback):
+            began = time.monotonic()
+            self._made = self.revision, scrollback, list(messages.outputs(_dump(self.terminal, scrollback)))
+            now = time.monotonic()
+            self._next_screen_at = now + (now - began) * SCREEN_REST
+        size = Size(self.terminal.rows, self.terminal.cols)
+        first = messages.screen(size, lost_bytes=lost_bytes)
+        return [first, *self._made[2], messages.live(self.offset), *(one.packed for one in self._pending)]
+
+    def snapshot(self) -> tuple[int, bytes]:
+        """How many bytes the emulator has seen, and everything it knows."""
+        return self.offset, self.terminal.snapshot()
+
+    def close(self) -> None:
+        """Gives the emulator back. Idempotent."""
+        if not self.is_closed:
+            self.is_closed = True
+            self._made = None
+            self.terminal.close()
+            self._changed.set()
+
+    def _take(self, pending: _Pending) -> None:
+        self._pending.append(pending)
+        self._is_fed.clear()
+        self._arrived.set()
+
+    def _feed_one(self) -> None:
+        pending = self._pending.popleft()
+        if isinstance(pending.entry, Size):
+            self.terminal.resize(pending.entry.rows, pending.entry.cols)
+            fed = Fed(pending.entry)
+        else:
+            most = _slice_of(self.terminal.rows * self.terminal.cols)
+            data, rest = pending.entry[:most], pending.entry[most:]
+            if rest:
+                self._pending.appendleft(replace(pending, entry=rest, packed=messages.output(rest)))
+            fed = Fed(data, self.terminal.feed(data))
+            self.offset += len(data)
+        self._touch()
+        self._on_fed(fed)
+
+    def _touch(self) -> None:
+        self.revision += 1
+        self._made = None
+        self._changed.set()
+
+
+def last_screen(terminal: Terminal, *, scrollback: int) -> list[bytes]:
+    """The messages that make the screen of a terminal on which nothing happens any more."""
+    first = messages.screen(Size(terminal.rows, terminal.cols), lost_bytes=0)
+    return [first, *messages.outputs(_dump(terminal, scrollback)), messages.live(0)]
+
+
+def _dump(terminal: Terminal, scrollback: int) -> bytes:
+    dump = terminal.dump(scrollback_lines=scrollback)
+    while len(dump) > MOST_SCREEN and scrollback:
+        # At least half of it goes each time.
+        scrollback = min(scrollback // 2, scrollback * MOST_SCREEN // len(dump))
+        dump = terminal.dump(scrollback_lines=scrollback)
+    return dump
+
+
+def _slice_of(cells: int) -> int:
+    return max(_SMALLEST_SLICE, min(_LARGEST_SLICE, _SLICE_CELLS // cells))
