@@ -6,6 +6,7 @@ Blocking: for threads. Who waits for it no longer says so by `is_over`.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -56,6 +57,8 @@ def search_files(
             try:
                 for shown in shown_lines(cast_lines):
                     if shown is None:
+                        # Lets the event loop in at once, which would otherwise wait for its turn of the interpreter.
+                        time.sleep(0)
                         if is_over():
                             return Found(tuple(hits), len(files) - number)
                     elif (line := wanted.excerpt(shown[1])) is not None:
