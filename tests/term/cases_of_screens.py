@@ -293,6 +293,12 @@ SCREEN_CASES = (
         shows=Shown(text=("  abcd", "  ef")),
     ),
     Case(
+        name="CSI s saves the cursor, and with parameters it does not",
+        source="xterm ctlseqs, SCOSC, DECSLRM",
+        given=(b"ab\x1b[scd\x1b[3;6s\x1b[ux",),
+        shows=Shown(text=("abxd",)),
+    ),
+    Case(
         name="RIS forgets screen, margins, modes and styles, and keeps no cursor",
         source="ECMA-48 8.3.105",
         given=(b"\x1b[31mab\x1b[2;3r\x1b[?7l\x1b[?2004h\x1bc0123456789x",),

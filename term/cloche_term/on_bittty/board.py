@@ -49,7 +49,7 @@ _MODEL: Final = Model(
     control_capabilities=EDITING | {KITTY_KEYBOARD, XTERM_MODIFY_KEYS},
     power_on_modes=frozenset({1007, 1036, 1039}),  # the wheel types cursor keys; Alt and Meta send ESC
     palette=PaletteDefaults(foreground=FOREGROUND, background=BACKGROUND, cursor=FOREGROUND),
-    reflows=True,
+    reflows=False,  # `resizing` wraps lines anew, together with the scrollback's
 )
 
 

@@ -10,14 +10,14 @@ Pure writing: it reads the board and changes nothing. Rules for what is written:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bittty.style import Style
 from bittty.video import CONTINUATION
 
-from cloche_term.on_bittty.history import BLANK, History
+from cloche_term.on_bittty.history import History
 from cloche_term.on_bittty.rows import Cell
+from cloche_term.on_bittty.wrapping import BLANK, Row, begins_wide, ends_at
 
 _PLAIN = Style()
 
@@ -55,12 +55,6 @@ _SHIFTS = ("\x0f", "\x0e", "\x1bn", "\x1bo")
 _DESIGNATIONS = "()*+"
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    cells: Sequence[Cell]
-    is_wrapped: bool
-
-
 def write(board: Any, history: History, unfinished: bytes, *, scrollback_lines: int) -> bytes:
     """Writes the board.
 
@@ -92,26 +86,18 @@ def write(board: Any, history: History, unfinished: bytes, *, scrollback_lines: 
     return "".join(parts).encode(errors="replace") + unfinished
 
 
-def _history_rows(history: History, most: int) -> Iterator[_Row]:
+def _history_rows(history: History, most: int) -> Iterator[Row]:
     for index in range(max(0, len(history) - most), len(history)):
         row = history[index]
-        yield _Row(row.cells, row.is_wrapped)
+        yield Row(row.cells, row.is_wrapped)
 
 
-def _page_rows(page: Any) -> Iterator[_Row]:
+def _page_rows(page: Any) -> Iterator[Row]:
     for y in range(page.height):
-        yield _Row(page.grid[y], page.wrapped_lines[y])
+        yield Row(page.grid[y], page.wrapped_lines[y])
 
 
-def _ends_at(cells: Sequence[Cell]) -> int:
-    """Where the blanks at a row's end begin."""
-    end = len(cells)
-    while end and cells[end - 1] == BLANK:
-        end -= 1
-    return end
-
-
-def _scrolled(rows: Sequence[_Row], cols: int) -> Iterator[str]:
+def _scrolled(rows: Sequence[Row], cols: int) -> Iterator[str]:
     """Rows one below the other; the cursor ends in the last of them."""
     pen = _Pen()
     has_wrapped = False
@@ -121,7 +107,7 @@ def _scrolled(rows: Sequence[_Row], cols: int) -> Iterator[str]:
         goes_on = row.is_wrapped and following is not None and _fills(cells, following.cells, cols)
         if goes_on and len(cells) == cols and _is_filler(cells, following.cells if following else ()):
             cells = cells[:-1]
-        end = len(cells) if goes_on else _ends_at(cells)
+        end = len(cells) if goes_on else ends_at(cells)
         yield from pen.write(cells[:end])
         if has_wrapped and end < cols and not goes_on:
             # The row came to be by wrapping, and with it its cells took the background of the text.
@@ -133,24 +119,22 @@ def _scrolled(rows: Sequence[_Row], cols: int) -> Iterator[str]:
 
 
 def _fills(cells: Sequence[Cell], following: Sequence[Cell], cols: int) -> bool:
-    """Whether the terminal itself goes to the next row between these two."""
-    return len(cells) == cols or (len(cells) == cols - 1 and _begins_wide(following))
+    """Whether the terminal itself goes to the next row between these two: only text makes it do so."""
+    if not ends_at(following):
+        return False
+    return len(cells) == cols or (len(cells) == cols - 1 and begins_wide(following))
 
 
 def _is_filler(cells: Sequence[Cell], following: Sequence[Cell]) -> bool:
     """Whether the last cell is blank only because the wide character that follows had no room."""
-    return cells[-1][1] == " " and _begins_wide(following)
-
-
-def _begins_wide(cells: Sequence[Cell]) -> bool:
-    return len(cells) > 1 and cells[1][1] == CONTINUATION
+    return cells[-1] == BLANK and begins_wide(following)
 
 
 def _placed(page: Any) -> Iterator[str]:
     """Each row of a page at its place."""
     pen = _Pen()
     for y, cells in enumerate(page.grid):
-        end = _ends_at(cells)
+        end = ends_at(cells)
         if end:
             yield f"\x1b[{y + 1};1H"
             yield from pen.write(cells[:end])
@@ -288,15 +272,18 @@ def _modes(board: Any) -> Iterator[str]:
 
 def _cursor(board: Any) -> str:
     """The cursor, with how it writes; printing the last character again is what leaves a wrap pending."""
-    cursor, page, style = board.cursor, board.blitter.current_page, board.style.current
+    cursor, blitter, style = board.cursor, board.blitter, board.style.current
     x, y = cursor.display_x, cursor.y
-    origin = board.modes.origin_mode
-    written = "\x1b[?6h" if origin else ""
-    top, left = (board.blitter.scroll_top, board.blitter.left_margin) if origin else (0, 0)
     pen = _Pen()
-    if cursor.wrap_pending:
-        head = page.owner_x(x, y)
-        written += f"\x1b[{y - top + 1};{head - left + 1}H" + "".join(pen.write([page.grid[y][head]]))
+    written, top, left, is_inside = "", 0, 0, True
+    if board.modes.origin_mode:
+        written, top, left = "\x1b[?6h", blitter.scroll_top, blitter.left_margin
+        # A cursor that was outside of the margins before cannot be put there again.
+        is_inside = top <= y <= blitter.scroll_bottom and left <= x <= blitter.right_margin
+    if cursor.wrap_pending and is_inside:
+        head = blitter.current_page.owner_x(x, y)
+        last = "".join(pen.write([blitter.current_page.grid[y][head]]))
+        written += f"\x1b[{y - top + 1};{head - left + 1}H{last}"
     else:
-        written += f"\x1b[{y - top + 1};{x - left + 1}H"
+        written += f"\x1b[{max(0, y - top) + 1};{max(0, x - left) + 1}H"
     return written + pen.change(style) + _charsets(board.charset.save())

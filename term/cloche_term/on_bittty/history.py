@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from bittty.style import Style
 from bittty.terminals.scrollback import ScrollbackLine
-from bittty.video import CONTINUATION
 
 from cloche_term.on_bittty.rows import Cell
+from cloche_term.on_bittty.wrapping import Row
 from cloche_term.terminal import MOST_SCROLLBACK_BYTES
 
-BLANK: Cell = (Style(), " ")
 # What Python takes for one row, one of its cells, and one change of style within it: measured, and rounded up.
 _ROW_BYTES = 400
 _CELL_BYTES = 12
@@ -83,16 +81,12 @@ class History:
         self._rows.clear()
         self._size = 0
 
-    def wrap_to(self, cols: int) -> None:
-        """Cuts the lines into rows of another width."""
-        lines = list(_joined(self._rows))
+    def replace(self, rows: Iterable[Row]) -> None:
+        """Takes other rows for those that are kept: the same text in another width."""
         self._rows.clear()
         self._size = 0
-        for cells, goes_on in lines:
-            pieces = list(_cut(cells, cols))
-            for piece in pieces[:-1]:
-                self.append(piece, is_wrapped=True)
-            self.append(pieces[-1], is_wrapped=goes_on)
+        for row in rows:
+            self.append(row.cells, is_wrapped=row.is_wrapped)
 
     def _add(self, cells: Sequence[Cell], *, is_wrapped: bool) -> None:
         line = ScrollbackLine.of(cells, not is_wrapped)
@@ -105,29 +99,3 @@ class History:
         )
         self._rows.append(HistoryRow(line, is_wrapped, size))
         self._size += size
-
-
-def _joined(rows: Iterable[HistoryRow]) -> Iterator[tuple[list[Cell], bool]]:
-    """Whole lines, and whether the last of their rows goes on (on the screen)."""
-    cells: list[Cell] = []
-    goes_on = False
-    for row in rows:
-        cells += row.cells
-        goes_on = row.is_wrapped
-        if not goes_on:
-            yield cells, False
-            cells = []
-    if goes_on:
-        yield cells, True
-
-
-def _cut(cells: Sequence[Cell], cols: int) -> Iterator[Sequence[Cell]]:
-    """Pieces of at most so many cells; a wide character stays whole, or is dropped where it has no room at all."""
-    start = 0
-    while len(cells) - start > cols:
-        stop = start + cols
-        if cells[stop][1] == CONTINUATION and stop - 1 > start:
-            stop -= 1
-        yield cells[start:stop]
-        start = stop
-    yield cells[start:]

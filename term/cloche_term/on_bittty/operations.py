@@ -139,6 +139,7 @@ def restrict(board: Any, answers: Answers) -> None:
         "DCH": lambda operation: _delete_characters(board, operation.args[0]),
         "ECH": lambda operation: _erase_characters(board, operation.args[0]),
         "CPR": lambda operation: _tell_cursor(board),
+        "DECSLRM": lambda operation: _set_side_margins(board, operation),
         "DECALN": lambda operation: _align(board),
         "DECRQSS": _unless_unknown(board, registry["DECRQSS"]),
     }
@@ -201,6 +202,12 @@ def _tell_cursor(board: Any) -> None:
     """Where the cursor is, from the margins' corner in origin mode."""
     origin = (board.blitter.scroll_top, board.blitter.left_margin) if board.modes.origin_mode else (0, 0)
     board.host.write(f"\x1b[{board.cursor.y - origin[0] + 1};{board.cursor.display_x - origin[1] + 1}R")
+
+
+def _set_side_margins(board: Any, operation: Any) -> None:
+    """Nothing where side margins are off: only without parameters does this save the cursor."""
+    if board.modes.left_right_margin_mode:
+        board.blitter.apply_left_right_margins(operation)
 
 
 def _align(board: Any) -> None:

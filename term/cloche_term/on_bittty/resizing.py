@@ -9,28 +9,40 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from cloche_term.on_bittty.history import BLANK, History
+from cloche_term.on_bittty.history import History
 from cloche_term.on_bittty.rows import Cell
+from cloche_term.on_bittty.wrapping import BLANK, Row, ends_at, wrap_anew
 
 
 def resize(board: Any, history: History, rows: int, cols: int) -> None:
     """Gives board and scrollback this size."""
     if cols != board.width:
-        history.wrap_to(cols)
-        board.resize(cols, board.height)
-        _cut_to_width(board)
+        _rewrap(board, history, cols)
     if rows < board.height:
         _shrink(board, history, rows)
     elif rows > board.height:
         _grow(board, history, rows)
 
 
-def _cut_to_width(board: Any) -> None:
-    """In one column a wide character has no room: bittty's rows would be longer than the screen is wide."""
-    grid = board.blitter.primary_page.grid
-    for y, cells in enumerate(grid):
-        if len(cells) > board.width:
-            grid[y] = [BLANK] * board.width
+def _rewrap(board: Any, history: History, cols: int) -> None:
+    """Wraps the lines of scrollback and primary screen anew; the alternate screen is cut."""
+    page, height = board.blitter.primary_page, board.height
+    row, col = _primary_cursor(board)
+    used = max(row + 1, *(y + 1 for y in range(height) if ends_at(page.grid[y])), 1)
+    rows = [Row(kept.cells, kept.is_wrapped) for kept in history]
+    rows += [Row(page.grid[y], page.wrapped_lines[y]) for y in range(used)]
+    above = len(history)
+    wrapped, (cursor, top) = wrap_anew(rows, cols, [(above + row, col), (above, 0)])
+    # The screen begins where it began. If that is more than it holds, or it was full, it ends with the text.
+    is_full = row == height - 1 or len(wrapped) - top[0] > height
+    first = max(0, len(wrapped) - height) if is_full else top[0]
+    first = min(first, cursor[0])
+    history.replace(wrapped[:first])
+    board.resize(cols, height)
+    shown = wrapped[first : first + height]
+    page.grid[:] = [filled(list(shown[y].cells) if y < len(shown) else [], cols) for y in range(height)]
+    page.wrapped_lines[:] = [y < len(shown) and shown[y].is_wrapped for y in range(height)]
+    _move_primary_cursor(board, cursor[0] - first, cursor[1])
 
 
 def _shrink(board: Any, history: History, rows: int) -> None:
@@ -77,14 +89,30 @@ def filled(cells: list[Cell], cols: int) -> list[Cell]:
 
 
 def _primary_row(board: Any) -> int:
-    """The row of the primary screen's cursor, which is a saved one while the alternate screen is on."""
-    cursor = board.cursor
-    return int(cursor.saved[False].y if board.blitter.in_alt_screen else cursor.y)
+    return _primary_cursor(board)[0]
+
+
+def _primary_cursor(board: Any) -> tuple[int, int]:
+    """The place of the primary screen's cursor, which is a saved one while the alternate screen is on.
+
+    Behind a full row it is in the column after the last one.
+    """
+    cursor = board.cursor.saved[False] if board.blitter.in_alt_screen else board.cursor
+    col = min(cursor.x, board.width - 1)
+    return int(cursor.y), int(col + cursor.wrap_pending)
 
 
 def _move_primary_row(board: Any, row: int) -> None:
+    _move_primary_cursor(board, row, _primary_cursor(board)[1])
+
+
+def _move_primary_cursor(board: Any, row: int, col: int) -> None:
     cursor = board.cursor
+    is_pending = col >= board.width
+    col = min(col, board.width - 1)
     if board.blitter.in_alt_screen:
-        cursor.saved[False] = replace(cursor.saved[False], y=row)
-    else:
-        cursor.set_position(None, row)
+        cursor.saved[False] = replace(cursor.saved[False], x=col, y=row, wrap_pending=is_pending)
+        return
+    cursor.set_position(col, row)
+    if is_pending:
+        cursor.arm_pending_wrap()

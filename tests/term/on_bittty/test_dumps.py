@@ -23,6 +23,8 @@ SHOWN = {
     "blanks with a background": b"\x1b[44m\x1b[2J\x1b[2;2Hx\x1b[m\x1b[3;1H",
     "lines that were wrapped": b"0123456789abcdef\r\n0123456789\r\nx",
     "wrapping in color": b"\x1b[44m0123456789abc\x1b[m\r\nx\r\n\x1b[45m0123456789012345678901234\x1b[m",
+    "a wrapped row above an empty one": b"0123456789x\x1b[2K\x1b[H",
+    "a colored blank before a wide character": "\x1b[44m\x1b[2J012345678日x\x1b[m".encode(),
     "wide characters": "日本語日本語日本語\r\na日本語日本語日本".encode(),
     "a combining character": "e\u0301a\r\n".encode() * 2,
     "a cursor in the middle": b"a\r\nb\x1b[1;5H",

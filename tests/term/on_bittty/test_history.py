@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from bittty.style import Color, Style
-from bittty.video import WideHead
 
 from cloche_term.on_bittty.history import History
 from cloche_term.on_bittty.rows import Cell, text_of
+from cloche_term.on_bittty.wrapping import Row
 from cloche_term.terminal import MOST_SCROLLBACK_BYTES
 
 _PLAIN = Style()
@@ -66,23 +66,13 @@ def test_the_scrollback_is_bounded_in_bytes(kind: str) -> None:
     assert (len(history) < 400) == (kind != "long rows")
 
 
-def test_a_line_is_wrapped_anew() -> None:
-    history = History(100)
-    history.append(cells("abcd"), is_wrapped=True)
-    history.append(cells("ef  "), is_wrapped=False)
-    history.append(cells("ghi"), is_wrapped=True)
-    history.wrap_to(3)
-    assert [(text_of(row.cells), row.is_wrapped) for row in history] == [
-        ("abc", True),
-        ("def", False),
-        ("ghi", True),
-    ]
-    history.wrap_to(10)
-    assert [(text_of(row.cells), row.is_wrapped) for row in history] == [("abcdef", False), ("ghi", True)]
-
-
-def test_a_wide_character_is_not_cut() -> None:
-    history = History(100)
-    history.append([(_PLAIN, "a"), (_PLAIN, WideHead("日")), (_PLAIN, ""), (_PLAIN, "b")], is_wrapped=False)
-    history.wrap_to(2)
-    assert texts(history) == ["a", "日", "b"]
+def test_other_rows_take_the_place_of_those_kept_and_their_numbers_go_on_from_the_same() -> None:
+    history = History(2)
+    for text in "abc":
+        history.append(cells(text), is_wrapped=False)
+    history.replace([Row(cells("b"), is_wrapped=True), Row(cells("c"), is_wrapped=False)])
+    assert (texts(history), [row.is_wrapped for row in history], history.end) == (
+        ["b", "c"],
+        [True, False],
+        3,
+    )

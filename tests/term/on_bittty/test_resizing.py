@@ -46,3 +46,25 @@ def test_one_column_has_no_room_for_a_wide_character() -> None:
     terminal.resize(4, 1)
     assert terminal.update() == [0, 1, 2, 3]
     assert [sum(run.cells for run in terminal.row(y)) for y in range(4)] == [1] * 4
+
+
+def test_a_line_that_began_in_the_scrollback_is_wrapped_as_one() -> None:
+    terminal = terminal_with(b"abcdefghij" * 5 + b"\r\nend", rows=3)
+    assert terminal.first_line == 3
+    terminal.resize(3, 25)
+    assert terminal.text() == ("abcdefghij" * 2 + "abcde", "fghij" + "abcdefghij" * 2, "end")
+    assert (terminal.first_line, terminal.cursor.row, terminal.cursor.col) == (0, 2, 3)
+
+
+def test_a_cleared_screen_stays_cleared_in_another_width() -> None:
+    terminal = terminal_with(b"1\r\n2\r\n3\r\n4\r\n5\r\n6\x1b[2J\x1b[Hprompt")
+    terminal.resize(4, 20)
+    assert terminal.text() == ("prompt", "", "", "")
+
+
+def test_the_primary_screen_is_wrapped_anew_behind_the_alternate_one() -> None:
+    terminal = terminal_with(b"abcdefgh\x1b[?1049h\x1b[Halternate")
+    terminal.resize(4, 5)
+    assert terminal.text() == ("alter", "", "", "")
+    terminal.feed(b"\x1b[?1049lx")
+    assert terminal.text() == ("abcde", "fghx", "", "")
