@@ -32,7 +32,6 @@ from cloche_hub.domain.tokens import Token
 from cloche_hub.errors import Cancelled, TimedOut
 from cloche_hub.services import console_messages as messages
 from cloche_hub.services.clock import Clock
-from cloche_hub.services.console_life import Life
 from cloche_hub.services.console_line import Line
 from cloche_hub.services.live_console import LiveConsole
 from cloche_hub.services.recorded import Recorded, Recorder
@@ -42,6 +41,7 @@ from cloche_wire.aio import Channel
 from cloche_wire.aio.bounds import within
 from cloche_wire.aio.channel import MESSAGES
 from cloche_wire.errors import ungrouped
+from cloche_wire.frames import Fields
 
 DELIVERY_S = 10.0
 """How long the last of a console is kept for a viewer that does not read."""
@@ -60,16 +60,29 @@ class Attachments:
     def __init__(self, recorder: Recorder, clock: Clock) -> None:
         self._recorder, self._clock = recorder, clock
 
-    async def attach(self, channel: Channel, life: Life, request: AttachRequest, *, token: Token) -> None:
+    async def attach(
+        self,
+        channel: Channel,
+        live: LiveConsole,
+        over: asyncio.Future[Fields],
+        request: AttachRequest,
+        *,
+        token: Token,
+    ) -> None:
         """Serves one viewer of an open console, until it leaves or the console has ended.
+
+        Args:
+            channel: the viewer's, offered.
+            live: the console.
+            over: done when it has ended, with what viewers are told of that.
+            request: what the viewer wants.
+            token: who it is.
 
         Raises:
             TooLarge: there are too many.
             NoSpace: it cannot be recorded.
             CodedError: the viewer has left, or the console was lost.
         """
-        live = life.live
-        assert live is not None
         since = self._clock.now()
         viewer = Viewer("", token.id, token.name, ViewerMode.WATCHING, request.rows, request.cols, since)
         line, step = live.join(viewer, channel, request.mode, scrollback=request.scrollback)
@@ -79,26 +92,31 @@ class Attachments:
             async with work.watched():
                 await self._record(live, step.hand_over, token)
                 line.accept({"console": console_fields(live.console), "viewer": line.viewer_id})
-                ending = await self._serve(channel, life, live, line, token)
+                ending = await self._serve(channel, over, live, line, token)
                 await work.end(AuditName.CONSOLE_DETACHED, {}, what="the console has ended", told=ending)
                 channel.close(ending)
         finally:
             live.leave(line.viewer_id)
 
     async def _serve(
-        self, channel: Channel, life: Life, live: LiveConsole, line: Line, token: Token
-    ) -> dict[str, object]:
+        self,
+        channel: Channel,
+        over: asyncio.Future[Fields],
+        live: LiveConsole,
+        line: Line,
+        token: Token,
+    ) -> Fields:
         """Follows the console to its end, which it returns, and does what the viewer says meanwhile."""
         with ungrouped():
             async with while_wanted(channel), asyncio.TaskGroup() as tasks:
                 listening = tasks.create_task(self._listen(channel, live, line, token))
-                await asyncio.wait({life.over})
+                await asyncio.wait({over})
                 listening.cancel()
                 # Also where it was lost: what was seen last is what one wants to know then.
                 with contextlib.suppress(TimeoutError):
                     async with within(DELIVERY_S):
                         await line.wait_drained()
-                return life.over.result()
+                return over.result()
 
     async def _listen(self, channel: Channel, live: LiveConsole, line: Line, token: Token) -> None:
         async for message in channel.messages(max_bytes=_MOST_MESSAGE):

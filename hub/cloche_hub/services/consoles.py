@@ -221,7 +221,7 @@ class Consoles:
             await self._attachments.show_ended(channel, console, last, token=token)
             return
         async with self._sandboxes.in_use(console.sandbox):
-            await self._attachments.attach(channel, life, request, token=token)
+            await self._attachments.attach(channel, life.live, life.over, request, token=token)
 
     # For other services.
 
