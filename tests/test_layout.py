@@ -28,6 +28,7 @@ _SOURCES = {
     "wire": "wire/cloche_wire",
     "guest": "guest/cloche_guest",
     "guest/library": "guest/cloche_guest_library",
+    "term": "term/cloche_term",
     "hub": "hub/cloche_hub",
     "sdk": "sdk/cloche",
 }

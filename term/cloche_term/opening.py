@@ -23,7 +23,7 @@ def open_terminal(
     Args:
         rows: 1…1000.
         cols: 1…1000.
-        scrollback_lines: How many lines are kept above the screen, about, and within 16 MiB. 0: none.
+        scrollback_lines: How many lines are kept above the screen: about, at least some, and within 16 MiB.
         backend: One of `BACKENDS`; by default the first that can be loaded.
 
     Raises:
@@ -32,15 +32,17 @@ def open_terminal(
     """
     check_size(rows, cols)
     name = backend or default_backend()
-    if name == "ghostty":
-        from cloche_term.on_ghostty import GhosttyTerminal
+    if name not in BACKENDS:
+        raise ValueError(f"there is no terminal emulator named {name!r}, only {' and '.join(BACKENDS)}")
+    try:
+        if name == "ghostty":
+            from cloche_term.on_ghostty import GhosttyTerminal
 
-        return GhosttyTerminal.open(rows, cols, scrollback_lines=scrollback_lines)
-    if name == "bittty":
+            return GhosttyTerminal.open(rows, cols, scrollback_lines=scrollback_lines)
         from cloche_term.on_bittty import BitttyTerminal
-
-        return BitttyTerminal(rows, cols, scrollback_lines=scrollback_lines)
-    raise BackendMissing(f"there is no terminal emulator named {backend!r}")
+    except (ImportError, OSError) as error:
+        raise BackendMissing(f"the terminal emulator {name} cannot be loaded here: {error}") from error
+    return BitttyTerminal(rows, cols, scrollback_lines=scrollback_lines)
 
 
 def restore(snapshot: bytes, *, scrollback_lines: int = DEFAULT_SCROLLBACK_LINES) -> Terminal:
@@ -50,17 +52,23 @@ def restore(snapshot: bytes, *, scrollback_lines: int = DEFAULT_SCROLLBACK_LINES
         SnapshotUnreadable: Another emulator or version made it, or it is not whole.
     """
     opened = unpack(snapshot)
-    if opened.backend == "ghostty":
-        from cloche_term.on_ghostty import GhosttyTerminal
+    try:
+        if opened.backend == "ghostty":
+            from cloche_term.on_ghostty import GhosttyTerminal
 
-        return GhosttyTerminal.restore(opened, scrollback_lines=scrollback_lines)
-    if opened.backend == "bittty":
-        from cloche_term.on_bittty import BitttyTerminal
+            return GhosttyTerminal.restore(opened, scrollback_lines=scrollback_lines)
+        if opened.backend == "bittty":
+            from cloche_term.on_bittty import BitttyTerminal
 
-        return BitttyTerminal.restore(opened, scrollback_lines=scrollback_lines)
-    raise SnapshotUnreadable(f"made by {opened.backend}, which cannot be loaded here: ask for a dump instead")
+            return BitttyTerminal.restore(opened, scrollback_lines=scrollback_lines)
+    except (ImportError, OSError) as error:
+        raise SnapshotUnreadable(f"made by {opened.backend}, which cannot be loaded here: {error}") from error
+    raise SnapshotUnreadable(f"made by {opened.backend!r}, which nobody here knows")
 
 
 def default_backend() -> str:
     """The best backend that is installed."""
-    return "ghostty" if importlib.util.find_spec("pyghostty") else "bittty"
+    try:
+        return "ghostty" if importlib.util.find_spec("pyghostty") else "bittty"
+    except ValueError:  # its import has been forbidden
+        return "bittty"

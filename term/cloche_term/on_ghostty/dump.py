@@ -11,7 +11,8 @@ Rules for the order:
   screen; the terminal itself is not touched.
 
 What is not in a dump: saved cursors (but the one the alternate screen gives back), the stack of keyboard flags,
-protected cells, marks of prompts, the working directory. A snapshot has all of it.
+protected cells, marks of prompts, the working directory, and that characters were joined or not under another setting of
+mode 2027 than the one at the end. A snapshot has all of it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _primary_behind(native: NativeTerminal, entry: int, scrollback_lines: int) -
     """The primary screen while the alternate one is on, with the cursor and pen it will get back."""
     twin = stored.decode(
         stored.encode(native), scrollback_lines=scrollback_lines, with_scrollback=scrollback_lines > 0
-    )
+    ).native
     try:
         twin.write(f"\x18\x1b[?{entry}l".encode())
         view = View(twin)

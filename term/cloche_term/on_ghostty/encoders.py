@@ -11,6 +11,8 @@ from typing import Any
 
 from cloche_term.keys import Key
 from cloche_term.on_ghostty.library import NULL, check, ffi, lib, read_bytes, sized
+from cloche_term.on_ghostty.native import NativeTerminal
+from cloche_term.on_ghostty.state import tells_other_keys
 from cloche_term.terminal import Mouse, MouseAction, MouseButton
 
 _SHIFT, _CTRL, _ALT, _COMMAND = 1, 2, 4, 8
@@ -74,8 +76,10 @@ _PLACES = {
     " ": "SPACE",
 }
 
-_CONTROLS = {"i": b"\t", "m": b"\r", "[": b"\x1b"}
-_CSI_U = re.compile(rb"\x1b\[\d+;(\d+)u")
+_CONTROL_CHARACTERS = string.ascii_lowercase + "@[\\]^_"
+_EXTENDED = re.compile(rb"\x1b\[(\d+;\d+u|27;\d+;\d+~)")
+"""How keys are told that have no form of old."""
+_OLD_FORMS = {"enter": "\r", "tab": "\t", "escape": "\x1b", "backspace": "\x7f"}
 
 _ACTIONS = {
     MouseAction.PRESS: lib.GHOSTTY_MOUSE_ACTION_PRESS,
@@ -108,10 +112,20 @@ class KeyEncoder:
         lib.ghostty_key_event_free(self._event[0])
         lib.ghostty_key_encoder_free(self._encoder[0])
 
-    def encode(self, terminal: Any, key: Key, *, is_kitty: bool) -> bytes:
+    def encode(self, native: NativeTerminal, key: Key) -> bytes:
         """What this key types."""
+        encoded = self._encoded(native.handle, key)
+        is_extended = _EXTENDED.fullmatch(encoded) and not native.get("KITTY_KEYBOARD_FLAGS", "uint8_t")
+        if is_extended and not tells_other_keys(native):
+            # Programs that asked for neither of the new forms know none of them: ctrl+i is a tab to them.
+            return _in_old_form(key)
+        return encoded
+
+    def _encoded(self, terminal: Any, key: Key) -> bytes:
         event = self._event[0]
         text = _KEYPAD_TEXT.get(key.name, "") if key.name in _NAMES else key.name
+        if key.shift and len(text.upper()) == 1:
+            text = text.upper()
         unshifted = text.lower() if len(text.lower()) == 1 else text
         unshifted = _UNSHIFTED.get(unshifted, unshifted)
         # A character that is only typed with shift says so itself; whoever names the key `A` need not.
@@ -129,11 +143,15 @@ class KeyEncoder:
         length = ffi.new("size_t*")
         code = lib.ghostty_key_encoder_encode(self._encoder[0], event, self._typed, len(self._typed), length)
         check(code, "encoding a key")
-        encoded = bytes(ffi.buffer(self._typed, length[0]))
-        if not is_kitty and key.ctrl and unshifted in _CONTROLS and _CSI_U.fullmatch(encoded):
-            # Without the kitty protocol ctrl+i is a tab: programs from before it do not know `CSI 105;5u`.
-            return (b"\x1b" if key.alt else b"") + _CONTROLS[unshifted]
-        return encoded
+        return bytes(ffi.buffer(self._typed, length[0]))
+
+
+def _in_old_form(key: Key) -> bytes:
+    """What a terminal of old types, which does not tell all modifiers."""
+    character = _OLD_FORMS.get(key.name, key.name if len(key.name) == 1 else "")
+    if key.ctrl and character.lower() in _CONTROL_CHARACTERS and character:
+        character = chr(ord(character.upper()) & 0x1F)
+    return (b"\x1b" if key.alt else b"") + character.encode()
 
 
 class MouseEncoder:

@@ -10,12 +10,14 @@ Rules:
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from cloche_term.on_ghostty.line_numbers import LineNumbers
 from cloche_term.on_ghostty.native import NativeTerminal
 
 PIECE_BYTES = 16 * 1024
 _CANCEL = b"\x18"
+_TO_ALTERNATE = re.compile(rb"\x1b\[\?(?:1049|1047|47)h")
 
 # What ends a string for the parser. BEL ends OSC only, but where it comes in another string, that was none of ours.
 _STRING_END = re.compile(rb"[\x07\x18\x1a\x1b]")
@@ -42,14 +44,17 @@ class Intake:
             piece = data[begin : begin + PIECE_BYTES]
             if self.cancelled:
                 piece = self._behind_string(piece)
-            was_resized |= self._write(piece)
+            # Lines are counted before the alternate screen hides them.
+            places = [0, *(found.start() for found in _TO_ALTERNATE.finditer(piece)), len(piece)]
+            for start, stop in pairwise(places):
+                was_resized |= self._write(piece[start:stop])
         return was_resized
 
     def resize(self, rows: int, cols: int) -> None:
         """Gives the terminal another size."""
         self._size = (rows, cols)
         self._native.resize(rows, cols)
-        self._follow()
+        self._lines.follow(self._native.look())
 
     def unfinished(self) -> bytes:
         """What has only half arrived, so that another terminal takes what follows for its rest."""
@@ -65,14 +70,8 @@ class Intake:
         was_resized = state.size != self._size
         if was_resized:
             self._native.resize(*self._size)
-        self._follow(piece)
+        self._lines.follow(self._native.look(), piece)
         return was_resized
-
-    def _follow(self, written: bytes = b"") -> None:
-        state = self._native.look()
-        self._lines.follow(
-            scrollback_rows=state.scrollback_rows, is_alternate=state.is_alternate, written=written
-        )
 
     def _bound_sequence(self) -> None:
         unfinished = self._native.continuation()

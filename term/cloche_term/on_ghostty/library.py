@@ -1,8 +1,8 @@
 """The native library: what of it is used here, how it is called, and how a cell is laid out.
 
 libghostty-vt comes with `pyghostty`, whose raw layer (`ffi`, `lib`) is all that is used of it. The library calls itself
-unstable, so the layout of a cell is read from its own description, its version to the commit stands in every snapshot,
-and the release is pinned.
+unstable, so the layout of a cell is read from its own description, its build stands in every snapshot, and the release
+is pinned.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pyghostty
 from pyghostty import ffi, lib
 
 from cloche_term.errors import TerminalError
@@ -21,8 +22,8 @@ NULL = ffi.NULL
 
 _DESCRIPTION = json.loads(ffi.string(lib.ghostty_type_json()))
 
-LIBRARY = f"{_DESCRIPTION['library_version']}+{_DESCRIPTION['commit']}"
-"""The very build, as snapshots name it."""
+LIBRARY = f"{_DESCRIPTION['library_version']}+pyghostty.{pyghostty.__version__}"
+"""The very build, as snapshots name it. The library itself says no more than which version it will become."""
 
 # ABI mode cannot pass a union by value; a struct of the same layout is passed the same way.
 ffi.cdef(

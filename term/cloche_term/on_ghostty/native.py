@@ -18,6 +18,8 @@ from typing import Any
 
 from cloche_term.on_ghostty.library import (
     NULL,
+    WIDE_MASK,
+    WIDE_SHIFT,
     check,
     ffi,
     lib,
@@ -47,6 +49,7 @@ _BYTES_A_CELL = 8
 _BYTES_A_ROW = 128
 
 _ANSI_MODE = 1 << 15
+_WRAP_MODE = 7
 
 
 class _Answers:
@@ -90,7 +93,7 @@ class NativeTerminal:
         # The library keeps this pointer: it must live as long as the terminal.
         self._userdata = ffi.new_handle(self._answers)
         self._give_back = weakref.finalize(self, lib.ghostty_terminal_free, handle)
-        self._state = _State(handle)
+        self._state = State(handle)
         try:
             self._set_bounds()
         except BaseException:
@@ -148,11 +151,15 @@ class NativeTerminal:
 
     def resize(self, rows: int, cols: int) -> None:
         """Gives it another size."""
+        # Without wrapping, lines would be cut instead of wrapped anew, and wide characters with them.
+        wraps = self.mode(_WRAP_MODE)
+        self._set_mode(_WRAP_MODE, on=True)
         code = lib.ghostty_terminal_resize(self.handle, cols, rows, CELL_WIDTH_PX, CELL_HEIGHT_PX)
+        self._set_mode(_WRAP_MODE, on=wraps)
         check(code, "resizing")
         self._bound_scrollback()
 
-    def look(self) -> _State:
+    def look(self) -> State:
         """What can have changed after any piece of output, all in one call; the same object each time."""
         self._state.read()
         return self._state
@@ -205,6 +212,10 @@ class NativeTerminal:
         scroll = ffi.new("ClocheScroll*", {"tag": tag, "value": {"amount": amount}})
         terminal_scroll_viewport(self.handle, scroll[0])
 
+    def _set_mode(self, number: int, *, on: bool) -> None:
+        """Switches a mode without the effects its sequence has."""
+        self._set("MODE", ffi.new("GhosttyTerminalModeConfig*", (number, on)))
+
     # --- text ----------------------------------------------------------------------------------------------------------
 
     def ref(self, row: int, col: int, *, tag: int = lib.GHOSTTY_POINT_TAG_SCREEN) -> Any:
@@ -213,6 +224,12 @@ class NativeTerminal:
         code = terminal_grid_ref(self.handle, point(tag, row, col), found)
         check(code, f"finding row {row}, column {col}")
         return found
+
+    def width(self, row: int, col: int) -> int:
+        """How many cells the character takes that begins in this one."""
+        cell = ffi.new("GhosttyCell*")
+        check(lib.ghostty_grid_ref_cell(self.ref(row, col), cell), "reading a cell")
+        return 2 if (cell[0] >> WIDE_SHIFT) & WIDE_MASK == lib.GHOSTTY_CELL_WIDE_WIDE else 1
 
     def link(self, row: int, col: int, *, tag: int = lib.GHOSTTY_POINT_TAG_SCREEN) -> str:
         """Where the hyperlink of a cell leads to, without what could end a sequence; empty where there is none."""
@@ -251,7 +268,7 @@ class NativeTerminal:
         return [joined(row).rstrip(" ") for row in rows]
 
 
-class _State:
+class State:
     """What can have changed after any piece of output."""
 
     def __init__(self, handle: Any) -> None:
@@ -261,8 +278,16 @@ class _State:
         self._screen = ffi.new("GhosttyTerminalScreen*")
         self._scrollback_rows = ffi.new("size_t*")
         self._is_ground = ffi.new("bool*")
-        names = ("ROWS", "COLS", "ACTIVE_SCREEN", "SCROLLBACK_ROWS", "VT_GROUND")
-        outs = (self._rows, self._cols, self._screen, self._scrollback_rows, self._is_ground)
+        self._cursor_row = ffi.new("uint16_t*")
+        names = ("ROWS", "COLS", "ACTIVE_SCREEN", "SCROLLBACK_ROWS", "VT_GROUND", "CURSOR_Y")
+        outs = (
+            self._rows,
+            self._cols,
+            self._screen,
+            self._scrollback_rows,
+            self._is_ground,
+            self._cursor_row,
+        )
         self._keys = ffi.new(
             "GhosttyTerminalData[]", [getattr(lib, f"GHOSTTY_TERMINAL_DATA_{name}") for name in names]
         )
@@ -292,3 +317,8 @@ class _State:
     def is_ground(self) -> bool:
         """Whether no sequence is half received."""
         return bool(self._is_ground[0])
+
+    @property
+    def rows_below_cursor(self) -> int:
+        """How many newlines go down before the screen scrolls."""
+        return int(self._rows[0] - 1 - self._cursor_row[0])

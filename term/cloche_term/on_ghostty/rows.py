@@ -104,7 +104,7 @@ class RowReader:
         used = -(-len(raw.rstrip(b"\0")) // _WORD_BYTES)
         words = memoryview(raw).cast("Q")[:used].tolist()
         self.has_filler = used == cols and (words[-1] >> WIDE_SHIFT) & WIDE_MASK == _FILLER
-        self.begins_wide = used > 0 and (words[0] >> WIDE_SHIFT) & WIDE_MASK == _WIDE
+        self.begins_wide = used > 0 and _is_wide(words[0]) and _codepoint(words[0]) > _SPACE
         runs: list[Run] = []
         characters: list[str] = []
         begins, bits, style = 0, 0, PLAIN
@@ -120,16 +120,20 @@ class RowReader:
             else:
                 character = chr((word >> CONTENT_SHIFT) & CODEPOINT_MASK or _SPACE)
             if its_bits != bits:
-                if characters:
-                    runs.append(Run(joined(characters), style, x - begins))
-                    characters = []
-                begins, bits, style = x, its_bits, self._style_at(word, x, its_bits)
+                bits, its_style = its_bits, self._style_at(word, x, its_bits)
+                if its_style != style:  # a blank with a style and one with a color alone look the same
+                    if characters:
+                        runs.append(Run(joined(characters), style, x - begins))
+                        characters = []
+                    begins, style = x, its_style
             characters.append(character)
-        if bits and used < cols:
+        if style == PLAIN:
+            characters.append(" " * (cols - used))
+            used = cols
+        if characters:
             runs.append(Run(joined(characters), style, used - begins))
+        if used < cols:
             runs.append(Run(" " * (cols - used), PLAIN, cols - used))
-        else:
-            runs.append(Run(joined(characters) + " " * (cols - used), style, cols - begins))
         return tuple(runs)
 
     def _unusual(self, word: int, x: int) -> str:
@@ -137,7 +141,7 @@ class RowReader:
         tag = (word >> TAG_SHIFT) & TAG_MASK
         if tag >= _PALETTE:
             return " "
-        codepoint = (word >> CONTENT_SHIFT) & CODEPOINT_MASK
+        codepoint = _codepoint(word)
         if codepoint <= _SPACE and _is_wide(word):
             return "  "  # a character set has made a blank of a wide character
         if tag == _GRAPHEME:
@@ -171,6 +175,10 @@ class RowReader:
                 self._styles.clear()
             known = self._styles[key] = _made_style(self._style, is_link=key[1])
         return known
+
+
+def _codepoint(word: int) -> int:
+    return int((word >> CONTENT_SHIFT) & CODEPOINT_MASK)
 
 
 def _is_wide(word: int) -> bool:

@@ -47,12 +47,19 @@ class GhosttyTerminal:
 
     backend = BACKEND
 
-    def __init__(self, native: NativeTerminal, *, first_line: int = 0, cancelled: str | None = None) -> None:
+    def __init__(
+        self,
+        native: NativeTerminal,
+        *,
+        first_line: int = 0,
+        rows_behind: int = 0,
+        cancelled: str | None = None,
+    ) -> None:
         """Takes over a native terminal, and what is known of it beside."""
         self._native = native
         self._rows, self._cols = native.look().size
         self._view = View(native)
-        self._lines = LineNumbers(native, first_line=first_line)
+        self._lines = LineNumbers(native, first_line=first_line, rows_behind=rows_behind)
         self._intake = Intake(native, self._lines, cancelled=cancelled)
         self._keys = encoders.KeyEncoder()
         self._mice = encoders.MouseEncoder()
@@ -71,9 +78,18 @@ class GhosttyTerminal:
             raise SnapshotUnreadable(
                 f"made by libghostty-vt {snapshot.library}, and this is {LIBRARY}: ask for a dump instead"
             )
-        native = stored.decode(snapshot.body, scrollback_lines=scrollback_lines)
-        beside = snapshot.beside
-        return cls(native, first_line=beside.get("first_line", 0), cancelled=beside.get("cancelled"))
+        native, rows_behind = stored.decode(snapshot.body, scrollback_lines=scrollback_lines)
+        try:
+            beside = snapshot.beside
+            return cls(
+                native,
+                first_line=int(beside["first_line"]) + rows_behind - int(beside["known_row"]),
+                rows_behind=rows_behind,
+                cancelled=beside["cancelled"],
+            )
+        except BaseException:
+            native.close()
+            raise
 
     def close(self) -> None:
         self._close()
@@ -180,8 +196,7 @@ class GhosttyTerminal:
     # --- what is typed -------------------------------------------------------------------------------------------------
 
     def encode_key(self, key: Key) -> bytes:
-        flags = self._native.get("KITTY_KEYBOARD_FLAGS", "uint8_t")
-        return self._keys.encode(self._native.handle, key, is_kitty=flags != 0)
+        return self._keys.encode(self._native, key)
 
     def encode_mouse(self, mouse: Mouse) -> bytes:
         return self._mice.encode(self._native.handle, self._rows, self._cols, mouse)
@@ -199,8 +214,14 @@ class GhosttyTerminal:
         return screen + self._intake.unfinished()
 
     def snapshot(self) -> bytes:
-        beside = {"first_line": self.first_line, "cancelled": self._intake.cancelled}
-        return pack(Snapshot(BACKEND, LIBRARY, beside, stored.encode(self._native)))
+        body = stored.encode(self._native)
+        known_row = self._lines.known_row
+        beside = {
+            "first_line": self.first_line,
+            "known_row": self.scrollback_rows if known_row is None else known_row,
+            "cancelled": self._intake.cancelled,
+        }
+        return pack(Snapshot(BACKEND, LIBRARY, beside, body))
 
 
 def _close(*parts: View | LineNumbers | encoders.KeyEncoder | encoders.MouseEncoder | NativeTerminal) -> None:

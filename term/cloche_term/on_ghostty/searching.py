@@ -47,7 +47,7 @@ def _matches(native: NativeTerminal, search: Any, limit: int) -> list[Match]:
 def _match(native: NativeTerminal, found: Any) -> Match:
     row, col = _place(native, found.start)
     last_row, last_col = _place(native, found.end)
-    cells = (last_row - row) * native.get("COLS") + last_col - col + 1
+    cells = (last_row - row) * native.get("COLS") + last_col - col + native.width(last_row, last_col)
     return Match(row, col, cells)
 
 

@@ -6,21 +6,30 @@ which build made it, and that no byte of it has changed. Who can write the hub's
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from cloche_term.errors import SnapshotUnreadable
 from cloche_term.on_ghostty.library import NULL, LibraryError, ffi, lib, read_allocated
-from cloche_term.on_ghostty.mending import mend
+from cloche_term.on_ghostty.mending import discard, mend, settle
 from cloche_term.on_ghostty.native import MOST_SEQUENCE_BYTES, NativeTerminal
+
+
+class Restored(NamedTuple):
+    """A terminal that was made again."""
+
+    native: NativeTerminal
+    primary_scrollback_rows: int
+    """How many rows the snapshot has above the primary screen, also where the alternate one is on."""
 
 
 def encode(native: NativeTerminal) -> bytes:
     """Everything the library keeps of this terminal."""
-    try:
-        return _encoded(native)
-    except LibraryError:
-        mend(native)
-        return _encoded(native)
+    for put_right in (settle, mend, discard):
+        try:
+            return _encoded(native)
+        except LibraryError:
+            put_right(native)
+    return _encoded(native)
 
 
 def _encoded(native: NativeTerminal) -> bytes:
@@ -32,7 +41,7 @@ def _encoded(native: NativeTerminal) -> bytes:
     )
 
 
-def decode(body: bytes, *, scrollback_lines: int, with_scrollback: bool = True) -> NativeTerminal:
+def decode(body: bytes, *, scrollback_lines: int, with_scrollback: bool = True) -> Restored:
     """Makes the terminal again.
 
     Args:
@@ -49,13 +58,13 @@ def decode(body: bytes, *, scrollback_lines: int, with_scrollback: bool = True) 
     if code != lib.GHOSTTY_SUCCESS:
         raise SnapshotUnreadable(f"libghostty-vt cannot read this snapshot ({code})")
     try:
-        handle = _decoded(decoder[0], with_scrollback=with_scrollback)
+        handle, rows = _decoded(decoder[0], with_scrollback=with_scrollback)
     finally:
         lib.ghostty_snapshot_decoder_free(decoder[0])
-    return NativeTerminal(handle, scrollback_lines=scrollback_lines)
+    return Restored(NativeTerminal(handle, scrollback_lines=scrollback_lines), rows)
 
 
-def _decoded(decoder: Any, *, with_scrollback: bool) -> Any:
+def _decoded(decoder: Any, *, with_scrollback: bool) -> tuple[Any, int]:
     for option, value in (
         (
             lib.GHOSTTY_SNAPSHOT_DECODER_OPT_MAX_CONTINUATION_BYTES,
@@ -71,4 +80,6 @@ def _decoded(decoder: Any, *, with_scrollback: bool) -> Any:
     code = decode_as_far(decoder, handle)
     if code != lib.GHOSTTY_SUCCESS:
         raise SnapshotUnreadable(f"libghostty-vt cannot read this snapshot ({code})")
-    return handle[0]
+    rows = ffi.new("uint64_t*")
+    lib.ghostty_snapshot_decoder_get(decoder, lib.GHOSTTY_SNAPSHOT_DECODER_DATA_HISTORY_ROWS_PRIMARY, rows)
+    return handle[0], int(rows[0])
