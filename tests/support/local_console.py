@@ -7,6 +7,7 @@ a viewer that reads slowly is told everything all the same.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import fcntl
 import os
@@ -122,7 +123,8 @@ class LocalConsole:
     def hang_up(self, number: int = signal.SIGKILL) -> None:
         """Sends a signal to all that runs in it."""
         if self._process is not None and self._process.returncode is None:
-            os.killpg(self._process.pid, number)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
 
     def shows(self, data: bytes) -> None:
         """The program has written."""

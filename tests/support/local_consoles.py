@@ -147,12 +147,11 @@ class LocalConsoles:
 
     async def _close(self, channel: Channel) -> None:
         console = self._find(channel.params)
-        if not console.state.is_open:
-            raise WrongState(f"console {console.state.label} has ended already")
         if console.state.kind is ConsoleKind.BOOT:
             raise WrongState("a machine's own console ends with it")
-        console.hang_up()
-        await console.over.wait()
+        if console.state.is_open:
+            console.hang_up()
+            await console.over.wait()
         channel.close(console.fields)
 
     async def _attach(self, channel: Channel) -> None:

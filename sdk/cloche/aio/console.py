@@ -291,8 +291,8 @@ class Console:
             return
         try:
             await self._link.call("console.close", {"sandbox": self._info.sandbox, "console": self.id})
-        except (NotFound, WrongState):
-            pass  # ended already, which is what was wanted
+        except NotFound:
+            pass  # it went with its sandbox, which is what was wanted
         except CodedError:
             # The error that is on its way tells more than what it did to the clean-up.
             if error is None:

@@ -298,14 +298,14 @@ class Sandbox:
         return await list_consoles(self._link, sandbox=self.id, ended=ended)
 
     async def close_console(self, console: str | None = None) -> ConsoleInfo:
-        """Hangs a console up and waits for its end.
+        """Hangs a console up and waits for its end; of one that has ended nothing changes.
 
         Args:
             console: as `attach` has it.
 
         Raises:
             NotFound, BadRequest: none is meant, or several.
-            WrongState: it has ended already, or cannot be closed.
+            WrongState: it is the machine's own.
         """
         return await close_console(self._link, self.id, console)
 

@@ -46,7 +46,7 @@ async def test_one_that_cannot_be_attached_to_is_not_left_behind(sandbox: Sandbo
     with pytest.raises(TooLarge, match="too many"):
         await sandbox.console(["cat"])
     assert [info.name for info in await sandbox.consoles()] == ["boot"]
-    hub.handlers["console.close"] = refuse(WrongState("ended already"))
+    hub.handlers["console.close"] = refuse(NotFound("its sandbox is gone"))
     with pytest.raises(TooLarge, match="too many"):
         await sandbox.console(["cat"])
 
@@ -104,5 +104,6 @@ async def test_one_is_closed_by_name(sandbox: Sandbox) -> None:
         assert (await console.wait()).signal == "KILL"
         with pytest.raises(NotFound):
             await sandbox.close_console()
+        assert await sandbox.close_console("a") == closed
         with pytest.raises(WrongState):
-            await sandbox.close_console("a")
+            await sandbox.close_console("boot")
