@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from contextlib import suppress
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from cloche.aio.console import Console
 from cloche.answers import Answer
 from cloche.console_messages import ConsoleInfo
-from cloche.errors import Cancelled, CodedError, Unsupported
+from cloche.errors import Cancelled, CodedError
 from cloche.partial import Partial
 from cloche_wire.aio.bounds import within
 
 if TYPE_CHECKING:
     from cloche.link import Link
-    from cloche_wire.aio import Channel
 
 _GIVING_UP_S = 5.0
 
@@ -29,10 +26,7 @@ async def create_console(link: Link, params: dict[str, Any], *, keep: bool) -> C
         params: of `console.create`.
         keep: whether it goes on when the caller has left.
     """
-    try:
-        made = ConsoleInfo.parse(await link.call("console.create", params))
-    except Unsupported:
-        return await _open_console(link, params)
+    made = ConsoleInfo.parse(await link.call("console.create", params))
     place = {"sandbox": made.sandbox, "console": made.id}
     size = {"rows": made.rows, "cols": made.cols}
     try:
@@ -74,48 +68,3 @@ async def close_console(link: Link, sandbox: str, console: str | None) -> Consol
     """Closes a console and waits for its end."""
     params = {"sandbox": sandbox} if console is None else {"sandbox": sandbox, "console": console}
     return ConsoleInfo.parse(await link.call("console.close", params))
-
-
-async def _open_console(link: Link, params: dict[str, Any]) -> Console:
-    """A console of a hub that knows only those which end when they are left."""
-    asked = {key: value for key, value in params.items() if key not in ("name", "record")}
-    channel = link.open("console.open", asked)
-    try:
-        opened = Answer("console", await channel.wait_accepted())
-        info: dict[str, Any] = dict.fromkeys(
-            ("sandbox_name", "owner", "name", "title", "created_by", "created_by_name"), ""
-        ) | {
-            "id": opened.text("console"),
-            "sandbox": params["sandbox"],
-            "labels": {},
-            "kind": "pty",
-            "rows": params["rows"],
-            "cols": params["cols"],
-            "state": "open",
-            "created_at": datetime.now(UTC).isoformat(),
-            "viewers": [],
-            "driver": "v1",
-        }
-        bridge = cast("Channel", _OpenChannel(channel))
-        return Console(link, bridge, {"console": info, "viewer": "v1"}, closes=False)
-    except BaseException:
-        channel.reset(Cancelled("the caller has given up the console"))
-        raise
-
-
-class _OpenChannel:
-    """The channel of `console.open` in the shape of one of `console.attach`."""
-
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._channel, name)
-
-    async def messages(self) -> AsyncIterator[dict[str, bytes]]:
-        while piece := await self._channel.read(1):
-            yield {"output": piece}
-
-    async def send_message(self, message: dict[str, Any]) -> None:
-        if message.keys() & {"resize", "signal"}:
-            await self._channel.send_message(message)
