@@ -36,13 +36,12 @@ def _rewrap(board: Any, history: History, cols: int) -> None:
     # The screen begins where it began. If that is more than it holds, or it was full, it ends with the text.
     is_full = row == height - 1 or len(wrapped) - top[0] > height
     first = max(0, len(wrapped) - height) if is_full else top[0]
-    first = min(first, cursor[0])
     history.replace(wrapped[:first])
     board.resize(cols, height)
     shown = wrapped[first : first + height]
     page.grid[:] = [filled(list(shown[y].cells) if y < len(shown) else [], cols) for y in range(height)]
     page.wrapped_lines[:] = [y < len(shown) and shown[y].is_wrapped for y in range(height)]
-    _move_primary_cursor(board, cursor[0] - first, cursor[1])
+    _move_primary_cursor(board, max(0, cursor[0] - first), cursor[1])
 
 
 def _shrink(board: Any, history: History, rows: int) -> None:

@@ -68,3 +68,10 @@ def test_the_primary_screen_is_wrapped_anew_behind_the_alternate_one() -> None:
     assert terminal.text() == ("alter", "", "", "")
     terminal.feed(b"\x1b[?1049lx")
     assert terminal.text() == ("abcde", "fghx", "", "")
+
+
+def test_no_text_is_lost_below_a_cursor_in_the_first_row() -> None:
+    terminal = terminal_with(b"abcdefgh\r\nijklmnop\r\nqrstuvwx\x1b[H", rows=3)
+    terminal.resize(3, 4)
+    assert terminal.lines(0, 9) == ("abcd", "efgh", "ijkl", "mnop", "qrst", "uvwx")
+    assert (terminal.text(), terminal.cursor.row) == (("mnop", "qrst", "uvwx"), 0)
