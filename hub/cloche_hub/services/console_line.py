@@ -54,6 +54,11 @@ class Line:
         channel.sink = self
 
     @property
+    def is_left(self) -> bool:
+        """Whether its viewer is gone; who serves it may not have come to that yet."""
+        return not self._channel.is_live
+
+    @property
     def wants_screen(self) -> bool:
         """Whether a fresh screen would be read now: everything before it is sent, and most of it read."""
         return (

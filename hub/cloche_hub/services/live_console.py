@@ -168,6 +168,9 @@ class LiveConsole:
         Raises:
             TooLarge: there are too many.
         """
+        # A client that leaves and comes back finds the wheel as it left it, and not its former self at it.
+        for line in [line for line in self._lines.values() if line.is_left]:
+            self.leave(line.viewer_id)
         step = driving.attach(self._console, replace(viewer, id=next(self._viewer_ids)), mode)
         viewer = step.console.viewers[-1]
         line = self._lines[viewer.id] = Line(

@@ -126,6 +126,17 @@ async def test_who_leaves_is_gone_and_so_recorded(tmp_path: Path) -> None:
         assert hub.machine.agent.running == 1
 
 
+async def test_who_leaves_and_comes_back_at_once_drives_again(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        await create(client)
+        for number in range(1, 5):
+            viewer = await attach(client)
+            assert (viewer.console["driver"], len(viewer.console["viewers"])) == (f"v{number}", 1)
+            viewer.close()
+            viewer.channel.reset(Cancelled("enough"))
+
+
 async def test_who_says_what_nobody_understands_is_let_go(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         await client.create(name="a")
