@@ -5,6 +5,7 @@ It is told what to obey by `operations`, and answers into `answers`.
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Final
 
 from bittty import Board, Model, TerminalCaps
@@ -14,6 +15,9 @@ from bittty.palette import PaletteDefaults
 
 from cloche_term.on_bittty.answers import Answers
 from cloche_term.on_bittty.operations import restrict
+
+# It logs each sequence it does not know, with what a program has written.
+logging.getLogger("bittty").setLevel(logging.WARNING)
 
 FOREGROUND: Final = (224, 224, 224)
 BACKGROUND: Final = (12, 12, 12)

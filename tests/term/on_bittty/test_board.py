@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from cloche_term.on_bittty.answers import Answers
 from cloche_term.on_bittty.board import BACKGROUND, FOREGROUND, make_board
 from cloche_term.on_bittty.intake import Intake
@@ -16,6 +18,12 @@ def test_a_board_keeps_its_size_whatever_a_program_asks_for() -> None:
 def test_a_board_begins_empty_and_without_a_title() -> None:
     board = make_board(3, 10, Answers())
     assert (board.capture_text(), board.title.title) == ("", "")
+
+
+def test_what_a_program_writes_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    Intake(make_board(3, 10, Answers())).feed(b"\x1b[99~\x1b]9999;secret\x07")
+    assert caplog.records == []
 
 
 def test_a_board_has_the_colors_it_tells() -> None:
