@@ -40,6 +40,7 @@ class Command:
     user: str | None = None
     timeout_s: float | None = None
     stdin: bool = False
+    record: bool = False
 
     async def carry_out(self, sandbox: Sandbox, interrupts: Interrupts, *, json: bool) -> int:
         """Runs it in a sandbox, joined to our standard streams, or answering in JSON; returns the exit status.
@@ -51,7 +52,13 @@ class Command:
         from cloche.cli.attach import attach, collect
 
         opening = sandbox.exec(
-            self.argv, stdin=self.stdin, env=self.env, cwd=self.cwd, user=self.user, timeout_s=self.timeout_s
+            self.argv,
+            stdin=self.stdin,
+            env=self.env,
+            cwd=self.cwd,
+            user=self.user,
+            timeout_s=self.timeout_s,
+            record=self.record,
         )
         async with opening as process:
             if not json:

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
-from cloche.cli.output import SHORT_DIGEST
+from cloche.cli.output import SHORT_DIGEST, clean_line
 
 if TYPE_CHECKING:
     from cloche.aio import Hub
+    from cloche.console_messages import ConsoleInfo
 
 _MOMENT_S = 1.0
 _FLAVORS = (("small", "1 CPU, 512 MiB"), ("medium", "2 CPUs, 2 GiB"), ("large", "4 CPUs, 4 GiB"))
 _TOPICS = (
     ("sandbox", "their states"),
+    ("console", "who looks and drives, titles"),
     ("approval", "what waits, decisions"),
     ("usage", "processor, memory, disk"),
 )
@@ -60,6 +62,38 @@ def complete_sandboxes(incomplete: str) -> Offer:
         return names + [(info.id, info.name) for info in infos if incomplete.startswith("sb_")]
 
     return _beginning(incomplete, _ask(ask))
+
+
+def complete_consoles(incomplete: str) -> Offer:
+    """Sandboxes, and behind the slash the consoles of one."""
+    sandbox, slash, _ = incomplete.partition("/")
+    if not slash:
+        return complete_sandboxes(incomplete)
+
+    async def ask(hub: Hub) -> Offer:
+        infos = await hub.consoles(sandbox=sandbox)
+        names = [(f"{sandbox}/{info.name}", f"{_console(info)}, {info.state}") for info in infos]
+        return names + [(f"{sandbox}/{info.id}", info.name) for info in infos if "/con_" in incomplete]
+
+    return _beginning(incomplete, _ask(ask))
+
+
+def complete_recordings(incomplete: str) -> Offer:
+    """Ids of the newest recordings."""
+
+    async def ask(hub: Hub) -> Offer:
+        infos = await hub.recordings.list()
+        return [(info.id, f"{_program(info.command)} in {info.sandbox_name}") for info in infos]
+
+    return _beginning(incomplete, _ask(ask))
+
+
+def _console(info: ConsoleInfo) -> str:
+    return "what the machine says" if info.kind == "boot" else _program(info.command)
+
+
+def _program(command: tuple[str, ...] | None) -> str:
+    return clean_line(command[0]) if command else "a shell"
 
 
 def complete_approvals(incomplete: str) -> Offer:

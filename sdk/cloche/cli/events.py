@@ -11,6 +11,7 @@ from cloche.cli.approvals import state_of
 from cloche.cli.complete import complete_sandboxes, complete_topics
 from cloche.cli.options import parse_labels
 from cloche.cli.output import clean_line, show, show_json, size
+from cloche.console_messages import ConsoleInfo
 from cloche.event_messages import Event, Usage
 from cloche.messages import SandboxInfo
 
@@ -31,7 +32,7 @@ def events(
             "--topic",
             "-t",
             metavar="TOPIC",
-            help="Only sandbox, approval or usage. Repeatable.",
+            help="Only sandbox, console, approval or usage. Repeatable.",
             autocompletion=complete_topics,
         ),
     ] = None,
@@ -84,6 +85,11 @@ def _line(event: Event, names: dict[str, str]) -> str:
             names[box.id] = box.name
             why = f": {box.end_reason}" if box.end_reason else ""
             about = f"{box.name} ({box.id}) of {box.owner}  {box.state}{why}"
+        case ConsoleInfo() as console:
+            driver = next((one.name for one in console.viewers if one.id == console.driver), None)
+            drives = f"{driver} drives" if driver else "nobody drives"
+            looks = f"{len(console.viewers)} attached, {drives}" if console.is_open else console.state
+            about = f"{console.sandbox_name}/{console.name} ({console.id})  {looks}  {console.title}".rstrip()
         case ApprovalInfo() as call:
             about = f"{call.id}  {call.method} of {call.sandbox_name}  {state_of(call)}"
         case Usage() as usage:

@@ -27,6 +27,9 @@ def exec_(
     user: options.UserOption = None,
     cwd: options.CwdOption = None,
     stdin: options.StdinOption = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Record what it writes; `cloche record ls` has it.")
+    ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Answer in JSON: how it ended and all it wrote, once it has ended.")
     ] = False,
@@ -42,6 +45,7 @@ def exec_(
       cloche exec box --user root -- id -un
       cloche exec box -- python3 - < program.py
       tar c src | cloche exec box -- tar x
+      cloche exec box --record -- make test
     """
     from cloche.cli.session import with_hub
 
@@ -52,6 +56,7 @@ def exec_(
         user=user,
         timeout_s=options.parse_timeout(timeout),
         stdin=wants_stdin(stdin),
+        record=record,
     )
 
     async def work(hub: Hub, interrupts: Interrupts) -> int:

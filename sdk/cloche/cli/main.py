@@ -19,6 +19,7 @@ from cloche.cli import (
     audit,
     callbacks,
     completion,
+    consoles,
     copy,
     disk,
     doctor,
@@ -28,6 +29,7 @@ from cloche.cli import (
     hub,
     image,
     policy,
+    record,
     run,
     sandboxes,
     shell,
@@ -49,7 +51,7 @@ _HELP = """Run code nobody trusts in real virtual machines on your own host.
   cloche rm box
 """
 _EPILOG = (
-    "Exit status: the command's own; 1 a copy left something out; 124 timed out; 125 Cloche failed; 126 and 127 the command cannot be run or is not "
+    "Exit status: the command's own; 1 a copy left something out, or a search found nothing; 124 timed out; 125 Cloche failed; 126 and 127 the command cannot be run or is not "
     "there; 128+N ended by signal N; 2 wrong usage."
 )
 
@@ -76,6 +78,8 @@ def build_app(*, completes: bool = False) -> typer.Typer:
         sandboxes,
         execute,
         shell,
+        consoles,
+        record,
         copy,
         files,
         image,

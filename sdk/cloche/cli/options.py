@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cloche.cli.complete import complete_flavors, complete_recipes, complete_sandboxes
+from cloche.cli.complete import complete_consoles, complete_flavors, complete_recipes, complete_sandboxes
 
 _PARTS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)(ms|s|m|h|d))+", re.ASCII)
@@ -17,6 +17,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
 _SAID = {
     "argv and env": "the command and --env",
     "argv": "the command",
+    "cols": "the width of the window",
     "cwd": "--cwd",
     "env": "--env",
     "labels": "--label",
@@ -24,8 +25,11 @@ _SAID = {
     "lease_s": "--lease",
     "limit": "--lines",
     "methods": "METHOD",
+    "name": "--name",
     "owner": "--owner",
+    "rows": "the height of the window",
     "scope": "--scope",
+    "secrets": "--secret",
     "states": "--state",
     "timeout_s": "--timeout",
     "topics": "--topic",
@@ -64,6 +68,15 @@ def parse_timeout(text: str | None) -> float | None:
     if seconds == 0:
         raise typer.BadParameter("give a duration above 0, or leave it out", param_hint="--timeout")
     return seconds
+
+
+def parse_idle_limit(text: str | None) -> float | None:
+    """Seconds in the text of `--idle-limit`; None if there is none.
+
+    Raises:
+        BadParameter: it is no duration.
+    """
+    return _parse_duration(text, "--idle-limit")
 
 
 def _parse_duration(text: str | None, option: str) -> float | None:
@@ -135,6 +148,20 @@ def parse_labels(texts: Iterable[str] | None) -> dict[str, str]:
     return labels
 
 
+def parse_console(text: str) -> tuple[str, str | None]:
+    """A sandbox, and a console in it, from `SANDBOX/CONSOLE`; None where none is named.
+
+    Raises:
+        BadParameter: it is not of that form.
+    """
+    sandbox, slash, console = text.partition("/")
+    if not sandbox or (slash and not console) or "/" in console:
+        raise typer.BadParameter(
+            f"{text!r} names no console; give SANDBOX/CONSOLE, or SANDBOX for its newest"
+        )
+    return sandbox, console or None
+
+
 def label_filter(texts: Iterable[str] | None) -> Callable[[Mapping[str, str]], bool]:
     """Whether labels have all of these: `KEY=VALUE`, or `KEY` with any value.
 
@@ -158,6 +185,15 @@ SandboxArgument = Annotated[
         metavar="SANDBOX",
         help="An id, a name, or the beginning of one.",
         autocompletion=complete_sandboxes,
+        show_default=False,
+    ),
+]
+ConsoleArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SANDBOX[/CONSOLE]",
+        help="A sandbox, and a console in it; the newest if not given.",
+        autocompletion=complete_consoles,
         show_default=False,
     ),
 ]
@@ -187,6 +223,15 @@ EnvOption = Annotated[
         "-e",
         metavar="KEY[=VALUE]",
         help="A variable for the command; KEY alone passes on your own. Repeatable.",
+    ),
+]
+SecretOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--secret",
+        metavar="NAME[=VALUE]",
+        help="A variable whose value no recording shows; NAME alone passes on your own, which keeps it out of "
+        "`ps`. Repeatable.",
     ),
 ]
 LabelOption = Annotated[

@@ -33,9 +33,25 @@ SHORT_DIGEST = 12
 """Digits of a digest that a person is shown; more than enough to tell images apart."""
 
 
+_elsewhere: list[Callable[[str], object]] = []
+
+
 def say(line: str) -> None:
-    """Says something in passing, on stderr."""
-    _write(sys.stderr, f"cloche: {clean_line(line)}\n")
+    """Says something in passing, on stderr, or where `said_elsewhere` has it."""
+    if _elsewhere:
+        _elsewhere[-1](line)
+    else:
+        _write(sys.stderr, f"cloche: {clean_line(line)}\n")
+
+
+@contextlib.contextmanager
+def said_elsewhere(told: Callable[[str], object]) -> Iterator[None]:
+    """Within it, what is said goes to `told`: while a console has the terminal, a line on stderr would be in its way."""
+    _elsewhere.append(told)
+    try:
+        yield
+    finally:
+        _elsewhere.remove(told)
 
 
 def is_at_terminal() -> bool:

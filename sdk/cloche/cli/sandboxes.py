@@ -45,6 +45,7 @@ def create(
     flavor: options.FlavorOption = "small",
     name: options.NameOption = None,
     env: options.EnvOption = None,
+    secret: options.SecretOption = None,
     label: options.LabelOption = None,
     lease: options.LeaseOption = None,
     json: options.JsonOption = False,
@@ -58,16 +59,25 @@ def create(
       cloche create --name box
       cloche create --flavor medium --lease 2h --label team=blue --env API=https://example.org
       id=$(cloche create --json | jq -r .id)
+      API_TOKEN=… cloche create --name box --secret API_TOKEN
     """
     from cloche.cli.progress import shown_progress
     from cloche.cli.session import with_hub
 
     env_, labels, lease_s = options.parse_env(env), options.parse_labels(label), options.parse_lease(lease)
+    secrets = options.parse_env(secret)
 
     async def work(hub: Hub, _interrupts: Interrupts) -> None:
         with shown_progress() as on_progress:
             sandbox = await hub.create(
-                recipe, flavor, name=name, env=env_, labels=labels, lease_s=lease_s, on_progress=on_progress
+                recipe,
+                flavor,
+                name=name,
+                env=env_,
+                labels=labels,
+                lease_s=lease_s,
+                secrets=secrets or None,
+                on_progress=on_progress,
             )
         if json:
             show_json(sandbox.info)

@@ -39,6 +39,7 @@ class Interrupts:
         self._work = work
         self._forward: Callable[[str], None] | None = None
         self._forwarded: set[int] = set()
+        self._last: Callable[[], object] | None = None
         self.number: int | None = None
         """The signal that called the work off."""
 
@@ -51,6 +52,15 @@ class Interrupts:
             yield
         finally:
             self._forward = None
+
+    @contextlib.contextmanager
+    def before_exit(self, last: Callable[[], object]) -> Iterator[None]:
+        """Within it, this is done before a signal ends the program on the spot. It must not wait."""
+        self._last = last
+        try:
+            yield
+        finally:
+            self._last = None
 
     def on_signal(self, number: int) -> None:
         """A signal has come."""
@@ -65,6 +75,8 @@ class Interrupts:
             self._work.cancel()
         else:
             # Cleaning up takes longer than the user will wait.
+            if self._last is not None:
+                self._last()
             os._exit(BY_SIGNAL + number)
 
 

@@ -1,11 +1,8 @@
-"""`cloche shell`: a console in a sandbox, in this terminal."""
+"""`cloche shell | attach`: a console in a sandbox, in this terminal."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,19 +10,28 @@ import typer
 from cloche.cli import options
 from cloche.cli.failures import status_of
 from cloche.cli.output import clean_line, say
-from cloche.errors import BadRequest, WrongState
+from cloche.errors import BadRequest
 
 if TYPE_CHECKING:
     from cloche.aio import Console, Hub
     from cloche.cli.session import Interrupts
-    from cloche.cli.terminal import Modes
+    from cloche.cli.viewing.way_out import DetachKey
 
-_WAY_OUT = "ctrl+]"
+DetachKeyOption = Annotated[
+    str,
+    typer.Option(
+        "--detach-key",
+        metavar="KEY",
+        envvar="CLOCHE_DETACH_KEY",
+        help="What leaves the console: ctrl and a letter or one of [ \\ ] ^ _. Twice types it.",
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
-    """Adds the command."""
+    """Adds the commands."""
     app.command("shell")(shell)
+    app.command("attach")(attach)
 
 
 def shell(
@@ -34,30 +40,39 @@ def shell(
         list[str] | None,
         typer.Argument(metavar="[COMMAND]...", help="A program instead of the user's shell."),
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", metavar="NAME", help="What to call the console; the lowest free number if not given."
+        ),
+    ] = None,
+    record: Annotated[
+        bool, typer.Option("--record/--no-record", help="Whether what it shows is recorded.")
+    ] = True,
     env: options.EnvOption = None,
     user: options.UserOption = None,
     cwd: options.CwdOption = None,
+    detach_key: DetachKeyOption = "ctrl+]",
 ) -> int:
-    """Open a terminal in a sandbox.
+    """Open a new console in a sandbox.
 
-    Every key goes to the program in it, ctrl-C too; ctrl+] leaves, which ends what runs in the terminal. The exit
-    status is the program's own.
+    Every key goes to the program in it, ctrl-C too; ctrl+] leaves, and it goes on without you: `cloche attach` comes
+    back to it. The exit status is the program's own, if you were there to its end.
 
     \b
     Examples:
       cloche shell box
       cloche shell box --user root
-      cloche shell box -- python3
+      cloche shell box --name build -- make -j4
+      cloche shell box --detach-key ctrl+q
     """
     from cloche.cli.session import with_hub
 
-    if not (os.isatty(0) and os.isatty(1)):
-        raise BadRequest(
-            f"a shell needs a terminal for its input and output; without one use: cloche exec {sandbox} -- COMMAND"
-        )
+    key = _key(detach_key)
+    _expect_terminal("a shell", f"cloche exec {sandbox} -- COMMAND")
     variables = options.parse_env(env)
 
-    async def work(hub: Hub, _interrupts: Interrupts) -> int:
+    async def work(hub: Hub, interrupts: Interrupts) -> int:
         from cloche.cli.terminal import term_for, window_size
 
         box = await hub.sandbox(sandbox)
@@ -70,86 +85,76 @@ def shell(
             cwd=cwd,
             user=user,
             term=term_for(os.environ.get("TERM")),
+            name=name,
+            keep=True,
+            record=record,
         )
         async with opening as console:
-            say(f"a terminal in {clean_line(box.name)}; {_WAY_OUT} leaves and closes it")
-            if await _attach(console):
-                ended = await console.wait()
-                return status_of(ended)
-        say(f"left {clean_line(box.name)}; its terminal is closed, the sandbox goes on")
-        return 0
+            return await _attend(console, key, interrupts)
 
     return with_hub(work)
 
 
-async def _attach(console: Console) -> bool:
-    """Joins the console to our terminal; returns whether its program has ended, else it was left."""
-    import asyncio
+def attach(
+    console: options.ConsoleArgument,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Only look on; nothing is typed.")] = False,
+    take: Annotated[bool, typer.Option("--take", "-t", help="Drive, also if somebody else does.")] = False,
+    detach_key: DetachKeyOption = "ctrl+]",
+) -> int:
+    """Attach to a console of a sandbox.
 
-    from cloche.cli.terminal import Modes, raw_mode
-    from cloche_wire.errors import ungrouped
+    You see its screen as it is. If nobody drives it you do, else you watch: `a` asks to drive, `t` takes over, `q`
+    leaves. Who drives leaves with ctrl+], and lets whoever has asked drive with ctrl+] and g. The console goes on.
 
-    modes = Modes()
-    loop = asyncio.get_running_loop()
-    with raw_mode(0):
-        try:
-            with ungrouped():
-                async with asyncio.TaskGroup() as tasks:
-                    loop.add_signal_handler(signal.SIGWINCH, lambda: tasks.create_task(_resize(console)))
-                    show = tasks.create_task(_show(console, modes))
-                    type_ = tasks.create_task(_type(console))
-                    await asyncio.wait({show, type_}, return_when=asyncio.FIRST_COMPLETED)
-                    has_ended = show.done()
-                    show.cancel()
-                    type_.cancel()
-        finally:
-            loop.remove_signal_handler(signal.SIGWINCH)
-            _put_back(modes)
-    return has_ended
+    \b
+    Examples:
+      cloche attach box
+      cloche attach box/build --watch
+      cloche attach box/1 --take
+    """
+    from cloche.cli.session import with_hub
 
+    key = _key(detach_key)
+    if watch and take:
+        raise typer.BadParameter("give --watch or --take, not both")
+    sandbox, name = options.parse_console(console)
+    _expect_terminal("attaching", f"cloche consoles screen {console}")
+    mode = "watch" if watch else "take" if take else "drive"
 
-async def _show(console: Console, modes: Modes) -> None:
-    """Shows what the console shows, to its end."""
-    from cloche.cli.streams import STDOUT, Worker, write_all
+    async def work(hub: Hub, interrupts: Interrupts) -> int:
+        from cloche.cli.terminal import window_size
 
-    worker = Worker("terminal")
-    async for piece in console:
-        modes.written(piece)
-        await worker.do(partial(write_all, STDOUT, piece))
+        box = await hub.sandbox(sandbox)
+        rows, cols = window_size(1)
+        async with box.attach(name, mode=mode, rows=rows, cols=cols) as attached:
+            return await _attend(attached, key, interrupts)
 
-
-async def _type(console: Console) -> None:
-    """Sends what is typed, until the way out is typed or the terminal goes away."""
-    import asyncio
-
-    from cloche.cli.streams import STDIN, Worker, read
-    from cloche.cli.terminal import WayOut
-
-    worker, way_out = Worker("keyboard"), WayOut()
-    left = False
-    while not left and (typed := await worker.do(partial(read, STDIN))):
-        keys, left = way_out.split(typed)
-        try:
-            await console.write(keys)
-        except WrongState:
-            # Its end is on its way to `_show`, which has all of its output first.
-            await asyncio.Event().wait()
+    return with_hub(work)
 
 
-async def _resize(console: Console) -> None:
-    from cloche.cli.terminal import window_size
+def _key(text: str) -> DetachKey:
+    from cloche.cli.viewing.way_out import DetachKey
 
-    await console.resize(*window_size(1))
+    return DetachKey.parse(text)
 
 
-def _put_back(modes: Modes) -> None:
-    from cloche.cli.streams import STDIN, STDOUT, write_all
-    from cloche.cli.terminal import drop_typed
+def _expect_terminal(what: str, instead: str) -> None:
+    if not (os.isatty(0) and os.isatty(1)):
+        raise BadRequest(f"{what} needs a terminal for its input and output; without one use: {instead}")
 
-    if undo := modes.undo():
-        # A terminal that is gone needs nothing; the error that is on its way tells more.
-        with contextlib.suppress(Exception):
-            write_all(STDOUT, undo)
-    # What was typed ahead is for the shell behind us, but not what the terminal types to answer a program.
-    if modes.has_asked:
-        drop_typed(STDIN)
+
+async def _attend(console: Console, key: DetachKey, interrupts: Interrupts) -> int:
+    """Joins a console to our terminal and says how that ended; returns the exit status."""
+    from cloche.cli.viewing.attached import attend
+    from cloche.cli.viewing.hints import label
+
+    name = clean_line(label(console.info))
+    if not await attend(console, key, interrupts):
+        say(
+            f"left {name}, which goes on; to come back: cloche attach {name}; to end it: cloche consoles close {name}"
+        )
+        return 0
+    ended = await console.wait()
+    how = f"signal {ended.signal}" if ended.signal else f"exit code {ended.exit_code}"
+    say(f"{name} has ended: {how}")
+    return status_of(ended)

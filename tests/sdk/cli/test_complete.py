@@ -6,10 +6,12 @@ import asyncio
 from pathlib import Path
 
 from cloche.cli.complete import (
+    complete_consoles,
     complete_flavors,
     complete_images,
     complete_places,
     complete_recipes,
+    complete_recordings,
     complete_sandboxes,
     complete_scopes,
     complete_tokens,
@@ -74,8 +76,21 @@ async def test_tokens_are_offered_by_name_while_they_are_good(hub: LocalHub) -> 
     assert await asyncio.to_thread(complete_tokens, "tok_") == [("tok_1", "ci")]
 
 
+async def test_consoles_are_offered_behind_their_sandbox(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("create", "--name", "box")
+    assert await asyncio.to_thread(complete_consoles, "b") == [("box", "python, running")]
+    assert await asyncio.to_thread(complete_consoles, "box/") == [("box/boot", "what the machine says, open")]
+    assert await asyncio.to_thread(complete_consoles, "box/con_") == [("box/con_boot_sb_0001", "boot")]
+    assert await asyncio.to_thread(complete_consoles, "nothing/") == []
+
+
+async def test_recordings_are_offered_with_what_they_are_of(hub: LocalHub) -> None:
+    hub.recordings.add(of="con_1", sandbox="sb_1", command=["make\x1b", "-j4"])
+    assert await asyncio.to_thread(complete_recordings, "rec_") == [("rec_0001", "make\\x1b in box")]
+
+
 def test_topics_are_offered() -> None:
-    assert [name for name, _ in complete_topics("")] == ["sandbox", "approval", "usage"]
+    assert [name for name, _ in complete_topics("")] == ["sandbox", "console", "approval", "usage"]
 
 
 def test_scopes_are_offered_with_their_reach() -> None:

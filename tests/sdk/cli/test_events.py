@@ -11,7 +11,7 @@ from cloche_wire.aio import Channel
 from tests.sdk.cli.conftest import Cloche, start
 from tests.sdk.test_event_messages import SANDBOX, USAGE, told
 from tests.support.local_callbacks import LocalApprovals
-from tests.support.local_hub import LocalHub
+from tests.support.local_hub import THEN, LocalHub
 
 
 def telling(*messages: dict[str, Any], ends: bool = True) -> Callable[[Channel], Awaitable[None]]:
@@ -97,3 +97,28 @@ async def test_a_reader_that_has_seen_enough_ends_it_without_a_word(hub: LocalHu
         process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
         err = await process.stderr.read()
         assert (await process.wait(), err) == (141, b"")
+
+
+async def test_a_console_is_told_with_who_looks_and_drives(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("create", "--name", "box")
+    boot = next(iter(hub.consoles.consoles.values())).fields
+    viewer = {
+        "id": "v1",
+        "token": "tok_1",
+        "name": "ann",
+        "mode": "driving",
+        "rows": 24,
+        "cols": 80,
+        "since": THEN,
+    }
+    driven = {**boot, "name": "1", "kind": "pty", "viewers": [viewer], "driver": "v1", "title": "vim\x1b"}
+    hub.handlers["events"] = telling(
+        told("console", boot, "current"),
+        told("console", driven),
+        told("console", {**driven, "state": "ended"}, "gone"),
+    )
+    assert (await cloche("events", "--topic", "console")).out.splitlines() == [
+        "console   current  box/boot (con_boot_sb_0001)  0 attached, nobody drives",
+        "console   changed  box/1 (con_boot_sb_0001)  1 attached, ann drives  vim\\x1b",
+        "console   gone     box/1 (con_boot_sb_0001)  ended  vim\\x1b",
+    ]

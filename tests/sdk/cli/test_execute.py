@@ -42,6 +42,12 @@ async def test_variables_folder_and_user_reach_the_command(cloche: Cloche, hub: 
     assert hub.asked[-1][1]["user"] == "root"
 
 
+async def test_a_command_is_recorded_on_request(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("exec", "box", "--record", "--", "true")
+    await cloche("exec", "box", "--", "true")
+    assert [params.get("record") for kind, params in hub.asked if kind == "exec"] == [True, None]
+
+
 async def test_options_of_the_command_behind_the_dashes_are_its_own(cloche: Cloche) -> None:
     assert (await cloche("exec", "box", "--", "echo", "--user", "-n", "--")).out == "--user -n --\n"
 

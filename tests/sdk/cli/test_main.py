@@ -42,10 +42,12 @@ async def test_every_command_explains_itself_with_examples(cloche: Cloche, words
     if words not in (
         ("approvals",),
         ("callbacks",),
+        ("consoles",),
         ("files",),
         ("image",),
         ("audit",),
         ("policy",),
+        ("record",),
         ("token",),
     ):
         assert f"  cloche {' '.join(words)}" in ran.out.partition("Examples:")[2], (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import typer
 
+from cloche.cli import options
 from cloche.cli.options import in_options, parse_env, parse_labels, parse_lease, parse_timeout
 
 
@@ -107,3 +108,22 @@ def test_labels_are_keys_with_values() -> None:
 def test_what_is_no_label_is_refused(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="give KEY=VALUE"):
         parse_labels([text])
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [("box", ("box", None)), ("box/1", ("box", "1")), ("sb_1/con_2", ("sb_1", "con_2"))]
+)
+def test_a_console_is_named_by_its_sandbox_and_itself(text: str, place: tuple[str, str | None]) -> None:
+    assert options.parse_console(text) == place
+
+
+@pytest.mark.parametrize("text", ["", "/", "box/", "/1", "a/b/c"])
+def test_what_names_no_console_is_refused(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="give SANDBOX/CONSOLE"):
+        options.parse_console(text)
+
+
+def test_a_limit_of_idling_is_a_duration_and_may_be_none_at_all() -> None:
+    assert (options.parse_idle_limit("500ms"), options.parse_idle_limit("0"), options.parse_idle_limit(None)) == (
+        0.5, 0.0, None
+    )  # fmt: skip

@@ -179,3 +179,13 @@ def test_json_is_escaped_at_a_terminal_and_as_it_is_elsewhere(
     text = sys.stdout.getvalue()  # type: ignore[union-attr]
     assert json.loads(text) == value
     assert r"\u009b2J\u007f\u202e\u034f\u3164 😀 é\ud800" in text
+
+
+def test_what_is_said_goes_elsewhere_for_as_long_as_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told: list[str] = []
+    with output.said_elsewhere(told.append):
+        output.say("lost the hub")
+    output.say("here again")
+    assert (told, capsys.readouterr().err) == (["lost the hub"], "cloche: here again\n")

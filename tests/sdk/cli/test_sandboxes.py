@@ -54,6 +54,16 @@ async def test_create_passes_on_everything_it_is_told(
     }
 
 
+async def test_create_passes_on_secrets_and_does_not_repeat_them(
+    cloche: Cloche, hub: LocalHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_TOKEN", "hunter22")
+    ran = await cloche("create", "--secret", "API_TOKEN", "--secret", "OTHER=long enough", "--json")
+    assert ran.status == 0
+    assert hub.asked[-1][1]["secrets"] == {"API_TOKEN": "hunter22", "OTHER": "long enough"}
+    assert "hunter22" not in ran.out + ran.err
+
+
 async def test_create_that_fails_is_one_line(cloche: Cloche, hub: LocalHub) -> None:
     await cloche("create", "--name", "box")
     ran = await cloche("create", "--name", "box")

@@ -166,3 +166,17 @@ async def test_a_hub_elsewhere_is_never_started(home: Path, monkeypatch: pytest.
     monkeypatch.setattr(session, "start_hub", None)
     with pytest.raises(HubNotRunning):
         await session.connect(start=True)
+
+
+def test_what_is_to_be_done_before_an_end_on_the_spot_is_done() -> None:
+    program = """
+import os, asyncio
+from cloche.cli.session import run_async
+async def work(interrupts):
+    with interrupts.before_exit(lambda: os.write(1, b"put back")):
+        interrupts.on_signal(15)
+        interrupts.on_signal(15)
+run_async(work)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout) == (143, b"put back")

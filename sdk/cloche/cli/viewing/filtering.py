@@ -19,7 +19,7 @@ from cloche.cli.viewing.commands import COMMANDS
 from cloche.cli.viewing.modes import OF_KEYS, OFF_BY_DEFAULT, ON_BY_DEFAULT, Modes
 from cloche.cli.viewing.sequences import Character, Command, Control, Escape, Text, Token, Tokenizer
 
-CLEAR = b"\x1b[H\x1b[2J"
+CLEAR = b"\x1b[H\x1b[J"
 """An empty screen, and the cursor at its beginning."""
 
 _MOST = 1000
@@ -60,6 +60,12 @@ class GuestOutput:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._tokens = Tokenizer()
         self._has_rung = False
+
+    def anew(self, *, keys: bool) -> GuestOutput:
+        """The output from another beginning on, in the same terminal, whose `modes` were undone but for the title."""
+        begun = GuestOutput(keys=keys, encoding=self._encoding)
+        begun.modes.has_title = self.modes.has_title
+        return begun
 
     def passed(self, data: bytes) -> bytes:
         """What of a piece passes."""

@@ -43,6 +43,12 @@ class Painter:
         self._told_cursor: str | None = None
         self._was_reversed = False
 
+    def fit(self, rows: int, cols: int) -> None:
+        """The window has another size, or shows something else: all of it is painted anew."""
+        self._rows, self._cols = rows, cols
+        self._painted.clear()
+        self._told_cursor = None
+
     def frame(self, status: str) -> bytes:
         """What makes the window show the console as it is now; empty if it does.
 

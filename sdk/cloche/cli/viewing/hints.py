@@ -1,0 +1,57 @@
+"""What a person in front of a console is told in its last line: who drives, and what the keys are. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cloche.cli.viewing.watching import KEYS
+from cloche.cli.viewing.way_out import DetachKey
+
+if TYPE_CHECKING:
+    from cloche.console_messages import ConsoleInfo, Viewer
+
+_BOOT = "boot"
+
+
+def label(info: ConsoleInfo) -> str:
+    """How a console is named on a command line: `box/1`."""
+    return f"{info.sandbox_name}/{info.name}"
+
+
+def keys(info: ConsoleInfo, viewer: str, key: DetachKey) -> str:
+    """What the keys are for who looks on."""
+    if info.driver == viewer:
+        return f"{key.name} leaves"
+    if info.kind == _BOOT:
+        return "q leaves"
+    return KEYS if info.driver is not None else KEYS.replace("a asks", "a drives")
+
+
+def status(info: ConsoleInfo, viewer: str, key: DetachKey, asking: Viewer | None = None) -> str:
+    """All of it in one line.
+
+    Args:
+        info: of the console, as it is now.
+        viewer: who is told.
+        key: the way out.
+        asking: who has asked this viewer to drive.
+    """
+    size = f"{info.cols}x{info.rows}"
+    parts = [label(info), size, _driver(info, viewer), keys(info, viewer, key)]
+    if asking is not None and info.driver == viewer:
+        parts.append(asks(asking, key))
+    return " · ".join(part for part in parts if part)
+
+
+def asks(asking: Viewer, key: DetachKey) -> str:
+    """Somebody wants to drive, and what to do about it."""
+    return f"{asking.name} asks to drive: {key.name} g gives"
+
+
+def _driver(info: ConsoleInfo, viewer: str) -> str:
+    if info.driver == viewer:
+        return "you drive"
+    if info.kind == _BOOT:
+        return "what the machine says"
+    driving = next((one.name for one in info.viewers if one.id == info.driver), None)
+    return f"{driving} drives" if driving else "nobody drives"

@@ -1,0 +1,163 @@
+"""A recording played in our terminal, as if it happened now.
+
+Keys: space pauses and goes on, `.` shows the next thing while it is paused, `q` quits.
+
+Rule: it is shown as a console is that somebody watches: through the same filter, painted where the sizes differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cloche.cli.streams import STDIN
+from cloche.cli.viewing.casts import CastReader, Header, Marked, Shown, SizeChanged, clock
+from cloche.cli.viewing.keyboard import Keyboard
+from cloche.cli.viewing.window import Source, Window
+from cloche.console_events import Live, Output, Resized, ScreenBegins
+from cloche.errors import BadRequest
+from cloche_wire.errors import ungrouped
+
+if TYPE_CHECKING:
+    from cloche.cli.session import Interrupts
+    from cloche.cli.viewing.casts import CastLine
+    from cloche.cli.viewing.view import Size
+    from cloche_term import Terminal
+
+_KEYS = "space pauses, q quits"
+_PAUSED_KEYS = "space goes on, . is the next step, q quits"
+_LEAVES = (b"q", b"\x03", b"\x1d", b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a recording is played."""
+
+    speed: float = 1.0
+    """How much faster than it was."""
+    idle_limit_s: float | None = None
+    """The longest that nothing happens, before it is made faster; None: as long as nothing did."""
+
+    def wait_s(self, gap_s: float) -> float:
+        """How long to wait where so much time had passed."""
+        return min(gap_s, self.idle_limit_s if self.idle_limit_s is not None else gap_s) / self.speed
+
+
+async def play(pieces: AsyncIterator[bytes], pace: Pace, interrupts: Interrupts) -> bool:
+    """Plays a recording.
+
+    Args:
+        pieces: its text.
+        pace: how fast.
+        interrupts: what signals do.
+
+    Returns:
+        Whether it was played to its end; else it was quit.
+
+    Raises:
+        BadRequest: it is no recording.
+        CodedError: it could not be read to its end.
+    """
+    lines = _lines(pieces)
+    header = await anext(lines, None)
+    if not isinstance(header, Header):
+        raise BadRequest("there is nothing in this recording")
+    window = Window(is_driving=False)
+    player = _Player(header, lines, pace, window)
+    async with window.taken(interrupts, window.announce):
+        return await player.run()
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[CastLine]:
+    reader = CastReader()
+    async for piece in pieces:
+        for line in reader.read(piece):
+            yield line
+    for line in reader.end():
+        yield line
+
+
+class _Player:
+    def __init__(self, header: Header, lines: AsyncIterator[CastLine], pace: Pace, window: Window) -> None:
+        from cloche_term import open_terminal
+
+        self._header, self._lines, self._pace, self._window = header, lines, pace, window
+        # What the hub's emulator is to a console: it has the screen when the window needs it anew.
+        self._terminal: Terminal = open_terminal(header.rows, header.cols, scrollback_lines=0)
+        self._at_s = 0.0
+        self._is_paused = False
+
+    async def run(self) -> bool:
+        """Plays to the end, or until it is quit; returns whether that was the end."""
+        self._window.announce(_KEYS)
+        try:
+            with ungrouped():
+                async with asyncio.TaskGroup() as tasks:
+                    tend = tasks.create_task(
+                        self._window.tend(Source(self._tell_screen, self._resize, self._status))
+                    )
+                    is_over = await self._play()
+                    tend.cancel()
+        finally:
+            self._terminal.close()
+        return is_over
+
+    async def _play(self) -> bool:
+        keyboard = Keyboard(STDIN)
+        await self._tell_screen()
+        async for line in self._lines:
+            if isinstance(line, Header):
+                continue
+            if not await self._wait(self._pace.wait_s(line.at_s - self._at_s), keyboard):
+                return False
+            self._at_s = line.at_s
+            await self._show(line)
+        if self._window.is_painted:
+            self._window.announce("the end · any key leaves")
+            await keyboard.read()
+        return True
+
+    async def _wait(self, wait_s: float, keyboard: Keyboard) -> bool:
+        """Waits for the next thing to happen; returns False to quit instead."""
+        now = asyncio.get_running_loop().time
+        while True:
+            began = now()
+            typed = await keyboard.read(None if self._is_paused else max(wait_s, 0))
+            wait_s -= 0 if self._is_paused else now() - began
+            if typed is None:
+                return True
+            if typed in _LEAVES:
+                return False
+            if typed == b" ":
+                self._is_paused = not self._is_paused
+                self._window.announce(
+                    f"paused at {clock(self._at_s)} · {_PAUSED_KEYS}" if self._is_paused else _KEYS
+                )
+            elif typed == b"." and self._is_paused:
+                return True
+
+    async def _show(self, line: Shown | SizeChanged | Marked) -> None:
+        match line:
+            case Shown(_, data):
+                self._terminal.feed(data)
+                await self._window.take(Output(data))
+            case SizeChanged(_, rows, cols):
+                self._terminal.resize(rows, cols)
+                await self._window.take(Resized(rows, cols))
+            case Marked(_, text):
+                self._window.announce(text)
+
+    async def _tell_screen(self) -> None:
+        size = self._terminal.rows, self._terminal.cols
+        dump = self._terminal.dump(scrollback_lines=0)
+        await self._window.take(ScreenBegins(*size, 0), Output(dump), Live(0))
+
+    async def _resize(self, _window: Size) -> None:
+        """A recording keeps its own size."""
+
+    def _status(self) -> str:
+        title = self._header.title or "a recording"
+        size = f"{self._terminal.cols}x{self._terminal.rows}"
+        return " · ".join((title, size, clock(self._at_s), _PAUSED_KEYS if self._is_paused else _KEYS))

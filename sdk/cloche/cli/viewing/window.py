@@ -1,0 +1,186 @@
+"""The window a console is shown in: our terminal, taken and given back, and what has to be done in it in time.
+
+What is to be written is decided in `view`; this is what writes it, for a console and for a recording alike.
+
+Rules:
+- One writer: what `view` returns is written in the order it was asked for. A terminal that takes nothing is waited for
+  in a thread, so that nothing else has to wait.
+- However it ends, the terminal is put back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cloche.cli.output import said_elsewhere
+from cloche.cli.streams import STDIN, STDOUT, Worker, write_all
+from cloche.cli.terminal import drop_typed, raw_mode, set_raw, window_size
+from cloche.cli.viewing.view import Size, View
+from cloche_wire.aio.bounds import within
+
+if TYPE_CHECKING:
+    from cloche.cli.session import Interrupts
+    from cloche.console_events import ConsoleEvent
+
+LINE_S = 3.0
+"""How long a line of ours stays."""
+_FRAME_S = 1 / 30
+_UPDATE_S = 1.0
+"""How long painting waits for a program that is in the middle of changing its screen."""
+_LAST_WORD_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where what is shown comes from."""
+
+    refresh: Callable[[], Awaitable[None]]
+    """Has the screen told anew."""
+    resize: Callable[[Size], Awaitable[None]]
+    """Is told the window's size when it has changed."""
+    status: Callable[[], str]
+    """The last line of a painted console."""
+
+
+class Window:
+    """Our terminal, with a console in it."""
+
+    def __init__(self, *, is_driving: bool) -> None:
+        self._view = View(
+            Size(*window_size(STDOUT)), is_driving=is_driving, encoding=sys.stdout.encoding or "utf-8"
+        )
+        self._screen, self._turn = Worker("terminal"), asyncio.Lock()
+        self._news = asyncio.Event()
+        self._has_other_size = False
+        self._line: str | None = None
+        self._line_until: float | None = None
+
+    @contextlib.asynccontextmanager
+    async def taken(self, interrupts: Interrupts, announce: Callable[[str], None]) -> AsyncIterator[None]:
+        """Takes the terminal; gives it back afterwards, however that comes.
+
+        Args:
+            interrupts: what signals do.
+            announce: is told what would be said on stderr meanwhile.
+        """
+        with (
+            raw_mode(STDIN) as put_back,
+            interrupts.before_exit(partial(self._leave_at_once, put_back)),
+            said_elsewhere(announce),
+            self._told_of_signals(),
+        ):
+            try:
+                yield
+            finally:
+                await self._close()
+
+    @property
+    def is_painted(self) -> bool:
+        """Whether what is shown goes when the terminal is given back."""
+        return self._view.is_painted
+
+    async def take(self, *events: ConsoleEvent) -> None:
+        """Shows what has happened, with nothing in between."""
+        async with self._turn:
+            for event in events:
+                await self._write(self._view.take(event))
+        self._news.set()
+
+    def drive(self, *, is_driving: bool) -> None:
+        """The keyboard is the console's from now on, or no longer is."""
+        self._view.drive(is_driving=is_driving)
+        self._news.set()
+
+    def announce(self, line: str) -> None:
+        """Has a line shown for a moment."""
+        self._line = line
+        self._news.set()
+
+    async def tend(self, source: Source) -> None:
+        """Does what becomes due: another size, a line that comes or goes, the screen anew, a frame. Never returns."""
+        now = asyncio.get_running_loop().time
+        held_since: float | None = None
+        while True:
+            await self._wait_for_news(now())
+            if self._has_other_size:
+                self._has_other_size = False
+                window = Size(*window_size(STDOUT))
+                self._view.resize(window)
+                await source.resize(window)
+            await self._change_line(now())
+            if self._view.needs_screen():
+                await source.refresh()
+            held_since = (held_since or now()) if self._view.is_in_update else None
+            if held_since is None or now() >= held_since + _UPDATE_S:
+                async with self._turn:
+                    await self._write(self._view.frame(source.status()))
+            if self._view.is_painted:
+                await asyncio.sleep(_FRAME_S)
+
+    async def _wait_for_news(self, now: float) -> None:
+        until = [self._line_until] if self._line_until is not None else []
+        until += [now + _UPDATE_S] if self._view.is_in_update else []
+        with contextlib.suppress(TimeoutError):
+            async with within(max(min(until) - now, 0) if until else None):
+                await self._news.wait()
+        self._news.clear()
+
+    async def _change_line(self, now: float) -> None:
+        if self._line is not None:
+            line, self._line, self._line_until = self._line, None, now + LINE_S
+            async with self._turn:
+                await self._write(self._view.announce(line))
+        elif self._line_until is not None and now >= self._line_until:
+            self._line_until = None
+            self._view.withdraw()
+
+    async def _write(self, data: bytes) -> None:
+        if data:
+            await self._screen.do(partial(write_all, STDOUT, data))
+
+    @contextlib.contextmanager
+    def _told_of_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGWINCH, self._on_size)
+        loop.add_signal_handler(signal.SIGCONT, self._on_continue)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGWINCH)
+            loop.remove_signal_handler(signal.SIGCONT)
+
+    def _on_size(self) -> None:
+        self._has_other_size = True
+        self._news.set()
+
+    def _on_continue(self) -> None:
+        """We were stopped, and our shell has had the terminal."""
+        set_raw(STDIN)
+        self._view.spoil()
+        self._on_size()
+
+    async def _close(self) -> None:
+        is_reporting, last = self._view.is_reporting, self._view.close()
+        # A terminal that is gone or takes nothing needs nothing; the error that is on its way tells more.
+        with contextlib.suppress(Exception):
+            async with within(_LAST_WORD_S):
+                await self._write(last)
+        # What was typed ahead is for the shell behind us, but not what the mouse has typed.
+        if is_reporting:
+            drop_typed(STDIN)
+
+    def _leave_at_once(self, put_back: Callable[[], None]) -> None:
+        """As `_close`, for a program that ends on the spot."""
+        if select.select([], [STDOUT], [], 0)[1]:
+            with contextlib.suppress(OSError):
+                os.write(STDOUT, self._view.close())
+        put_back()

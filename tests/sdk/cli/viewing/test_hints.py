@@ -1,0 +1,43 @@
+"""What a person is told in the last line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cloche.cli.viewing.hints import asks, keys, label, status
+from cloche.cli.viewing.way_out import DetachKey
+from tests.sdk.cli.viewing.consoles import ANN, BOB, CONSOLE
+
+KEY = DetachKey("]")
+
+
+def test_a_console_is_named_as_on_a_command_line() -> None:
+    assert label(CONSOLE) == "box/1"
+
+
+def test_who_drives_is_told_the_way_out() -> None:
+    assert status(CONSOLE, ANN.id, KEY) == "box/1 · 80x24 · you drive · ctrl+] leaves"
+    assert keys(CONSOLE, ANN.id, DetachKey("q")) == "ctrl+q leaves"
+
+
+def test_who_watches_is_told_who_drives_and_the_keys() -> None:
+    assert status(CONSOLE, BOB.id, KEY) == "box/1 · 80x24 · ann drives · a asks, t takes, q leaves"
+
+
+def test_where_nobody_drives_one_may() -> None:
+    nobody = replace(CONSOLE, driver=None)
+    assert status(nobody, BOB.id, KEY) == "box/1 · 80x24 · nobody drives · a drives, t takes, q leaves"
+
+
+def test_the_machine_s_own_console_can_only_be_left() -> None:
+    boot = replace(CONSOLE, name="boot", kind="boot", driver=None)
+    assert status(boot, BOB.id, KEY) == "box/boot · 80x24 · what the machine says · q leaves"
+
+
+def test_the_driver_is_told_who_asks() -> None:
+    assert asks(BOB, KEY) == "bob asks to drive: ctrl+] g gives"
+    assert status(CONSOLE, ANN.id, KEY, BOB).endswith(" · ctrl+] leaves · bob asks to drive: ctrl+] g gives")
+    assert "asks" not in status(CONSOLE, ANN.id, KEY, None)
+    assert status(replace(CONSOLE, driver=BOB.id), ANN.id, KEY, BOB).endswith(
+        "bob drives · a asks, t takes, q leaves"
+    )

@@ -1,0 +1,56 @@
+"""Our terminal taken and given back, as a process of its own, whatever it does meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import termios
+
+import pytest
+
+from cloche.cli.viewing.window import LINE_S
+from tests.sdk.cli.conftest import Cloche
+from tests.support.local_hub import LocalHub
+from tests.support.terminal import shell_in_terminal
+
+
+@pytest.fixture(autouse=True)
+async def _box(hub: LocalHub, cloche: Cloche) -> None:
+    await cloche("create", "--name", "box")
+
+
+async def test_a_line_of_ours_goes_after_a_moment_and_what_was_below_is_back() -> None:
+    assert LINE_S == 3.0
+    fill = "for number in $(seq 29); do echo row $number; done; printf last; cat"
+    async with shell_in_terminal("box", "--", "sh", "-c", fill) as terminal:
+        await terminal.until(
+            lambda: terminal.screen.startswith("row 1\n") and terminal.screen.endswith("leaves")
+        )
+        await terminal.until(lambda: terminal.screen.endswith("row 29\nlast"))
+        terminal.type(b"\x1d")
+        assert await terminal.ends() == 0
+
+
+async def test_who_was_stopped_and_goes_on_sees_the_screen_again() -> None:
+    async with shell_in_terminal("box", "--", "sh", "-c", "echo ready; cat") as terminal:
+        await terminal.has_on_screen("ready")
+        os.kill(terminal.process.pid, signal.SIGSTOP)
+        settings = termios.tcgetattr(terminal.ours)
+        settings[3] |= termios.ECHO | termios.ICANON
+        termios.tcsetattr(terminal.ours, termios.TCSANOW, settings)
+        count = terminal.seen.count(b"ready")
+        os.kill(terminal.process.pid, signal.SIGCONT)
+        await terminal.until(lambda: terminal.seen.count(b"ready") > count)
+        assert not termios.tcgetattr(terminal.ours)[3] & termios.ECHO
+        terminal.type(b"\x1d")
+        assert await terminal.ends() == 0
+
+
+async def test_a_terminal_that_takes_nothing_keeps_nobody_and_a_second_signal_ends_at_once() -> None:
+    async with shell_in_terminal("box", "--", "yes") as terminal:
+        await terminal.has_on_screen("y\ny")
+        for _ in range(2):
+            # Nobody reads what it writes from here on.
+            os.kill(terminal.process.pid, signal.SIGTERM)
+        assert await terminal.process.wait() == 128 + signal.SIGTERM
+        assert termios.tcgetattr(terminal.ours)[3] & termios.ECHO
