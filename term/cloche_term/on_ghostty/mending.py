@@ -3,7 +3,8 @@
 A screen that becomes narrower without wrapping its lines anew can cut wide characters in two. Halves stay in the last
 column, and the library's own snapshots refuse such a screen, also while it is not on. So half a character becomes a
 blank, and an alternate screen that is not on is cleared, which its next program does anyway (`mend`). What a program
-can do beyond that, switching wrapping off and asking for other columns, costs it what is not on the screen (`discard`).
+can do beyond that, switching wrapping off and asking for other columns, costs it what is not on the screen (`discard`)
+and at worst the screen (`wipe`).
 They also refuse a string (APC, PM, SOS) that a C1 control has ended and that has begun another sequence; that one is
 begun anew in its usual form (`settle`).
 
@@ -43,6 +44,11 @@ def discard(native: NativeTerminal) -> None:
     """Gives up the scrollback, or the whole primary screen where the alternate one is on."""
     is_alternate = native.look().is_alternate
     _write_aside(native, f"{_LEAVE}\x1b[2J\x1b[3J{_ENTER}" if is_alternate else "\x1b[3J")
+
+
+def wipe(native: NativeTerminal) -> None:
+    """Gives up the screen that is on, too."""
+    _write_aside(native, "\x1b[2J")
 
 
 def _write_aside(native: NativeTerminal, written: str) -> None:

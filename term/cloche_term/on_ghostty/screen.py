@@ -81,15 +81,11 @@ class GhosttyTerminal:
         native, rows_behind = stored.decode(snapshot.body, scrollback_lines=scrollback_lines)
         try:
             beside = snapshot.beside
-            return cls(
-                native,
-                first_line=int(beside["first_line"]) + rows_behind - int(beside["known_row"]),
-                rows_behind=rows_behind,
-                cancelled=beside["cancelled"],
-            )
-        except BaseException:
+            first_line = int(beside["first_line"]) + rows_behind - int(beside["known_row"])
+            return cls(native, first_line=first_line, rows_behind=rows_behind, cancelled=beside["cancelled"])
+        except (KeyError, TypeError, ValueError) as error:
             native.close()
-            raise
+            raise SnapshotUnreadable("what stands beside this snapshot cannot be read") from error
 
     def close(self) -> None:
         self._close()

@@ -21,10 +21,27 @@ def find(native: NativeTerminal, text: str, *, limit: int) -> list[Match]:
         kept = ffi.new("uint8_t[]", needle)
         wanted.ptr, wanted.len = kept, len(needle)
         check(lib.ghostty_search_set(search[0], lib.GHOSTTY_SEARCH_OPT_NEEDLE, wanted), "searching")
-        check(lib.ghostty_search_run(search[0]), "searching")
+        _run(search[0], limit)
         return _matches(native, search[0], limit)
     finally:
         lib.ghostty_search_free(search[0])
+
+
+def _run(search: Any, limit: int) -> None:
+    """Searches from the newest line back until there are matches enough.
+
+    A screen full of one character has millions of them, and the library keeps each: it is asked step by step.
+    """
+    status, total = ffi.new("GhosttySearchStatus*"), ffi.new("size_t*")
+    while True:
+        check(lib.ghostty_search_tick(search, status), "searching")
+        if status[0] == lib.GHOSTTY_SEARCH_STATUS_COMPLETE:
+            return
+        if status[0] == lib.GHOSTTY_SEARCH_STATUS_FEED_REQUIRED:
+            check(lib.ghostty_search_feed(search), "searching")
+        check(lib.ghostty_search_get(search, lib.GHOSTTY_SEARCH_DATA_TOTAL_MATCHES, total), "counting")
+        if total[0] >= limit:
+            return
 
 
 def _matches(native: NativeTerminal, search: Any, limit: int) -> list[Match]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from cloche_term.errors import SnapshotUnreadable
 from cloche_term.on_ghostty.library import NULL, LibraryError, ffi, lib, read_allocated
-from cloche_term.on_ghostty.mending import discard, mend, settle
+from cloche_term.on_ghostty.mending import discard, mend, settle, wipe
 from cloche_term.on_ghostty.native import MOST_SEQUENCE_BYTES, NativeTerminal
 
 
@@ -23,8 +23,8 @@ class Restored(NamedTuple):
 
 
 def encode(native: NativeTerminal) -> bytes:
-    """Everything the library keeps of this terminal."""
-    for put_right in (settle, mend, discard):
+    """Everything the library keeps of this terminal; what it cannot store is put right first, as little as will do."""
+    for put_right in (settle, mend, discard, wipe):
         try:
             return _encoded(native)
         except LibraryError:

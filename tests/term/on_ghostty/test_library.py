@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -49,3 +51,22 @@ def test_a_call_that_cannot_fill_or_allocate_is_an_error() -> None:
         read_bytes(lambda buffer, capacity, length: int(lib.GHOSTTY_INVALID_VALUE), "filling")
     with pytest.raises(LibraryError):
         read_allocated(lambda allocator, out, length: int(lib.GHOSTTY_OUT_OF_MEMORY), "allocating")
+
+
+_DROPPED_INSIDE_THE_LOCK = """
+import gc
+from cloche_term import open_terminal
+from cloche_term.on_ghostty.library import ffi
+terminal = open_terminal(24, 80, backend="ghostty")
+with ffi._lock:
+    del terminal
+    gc.collect()
+print("given back")
+"""
+
+
+def test_a_terminal_is_given_back_also_while_the_library_s_lock_is_held() -> None:
+    # In a process of its own, where no function has been looked up before, and which can be ended if it waits for ever.
+    command = [sys.executable, "-c", _DROPPED_INSIDE_THE_LOCK]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout == "given back\n"

@@ -51,3 +51,30 @@ def test_nothing_else_changes(screen: bytes, state: bytes, opened: Opener) -> No
         each.feed(b"1mZ")
     assert look_of(mended) == look_of(left)
     assert mended.dump(scrollback_lines=0) == left.dump(scrollback_lines=0)
+
+
+# Lines of 132 columns cut at 80 without wrapping, all in one piece of output.
+_CUT = b"\x1b[?7l\x1b[?40h\x1b[?3h" + ("a" + "日" * 65 + "\r\n").encode() * 20 + b"\x1b[?3l"
+
+
+def test_a_program_that_cuts_its_own_lines_loses_what_cannot_be_stored_and_no_more(opened: Opener) -> None:
+    behind = opened(5, 20, _CUT + b"\x1b[?1049h\x1b[Heditor")
+    restored = restore(behind.snapshot())
+    assert restored.text()[0] == behind.text()[0] == "editor"
+    restored.close()
+    shown = opened(5, 20, _CUT + b"\x1b[?2004h\x1b[2;3H")
+    cursor = shown.cursor
+    restored = restore(shown.snapshot())
+    assert (restored.cursor, restored.modes.bracketed_paste) == (cursor, True)
+    assert look_of(restored)["rows"] == look_of(shown)["rows"]
+    restored.close()
+
+
+@pytest.mark.parametrize("half", [b"\x1b^\xc2\x90", b"\x1b_ab\x9b1", "\x1bX❤️".encode()])
+def test_a_string_that_a_control_of_eight_bits_has_ended_can_be_stored(half: bytes, opened: Opener) -> None:
+    terminal = opened(5, 20, b"before" + half)
+    restored = restore(terminal.snapshot())
+    for each in (terminal, restored):
+        each.feed(b"m\x1b\\after")
+    assert look_of(restored) == look_of(terminal)
+    restored.close()

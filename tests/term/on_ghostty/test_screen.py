@@ -105,6 +105,21 @@ def test_a_snapshot_of_another_build_is_refused(opened: Opener) -> None:
         GhosttyTerminal.restore(Snapshot(made.backend, "0.9", made.beside, made.body), scrollback_lines=10)
 
 
+@pytest.mark.parametrize("beside", [{}, {"first_line": "x", "known_row": 0, "cancelled": None}])
+def test_a_snapshot_that_lacks_what_stands_beside_it_is_refused(
+    beside: dict[str, object], opened: Opener
+) -> None:
+    made = unpack(opened().snapshot())
+    with pytest.raises(SnapshotUnreadable, match="beside"):
+        GhosttyTerminal.restore(Snapshot(made.backend, made.library, beside, made.body), scrollback_lines=10)
+
+
+def test_a_program_that_wants_to_hear_of_sizes_is_told_with_the_next_answers(opened: Opener) -> None:
+    terminal = opened(5, 20, b"\x1b[?2048h")
+    terminal.resize(6, 30)
+    assert terminal.feed(b"") == b"\x1b[48;6;30;96;240t"
+
+
 def test_a_snapshot_brings_everything_back(opened: Opener) -> None:
     terminal = opened(
         5, 20, b"x\r\n" * 50 + b"\x1b]2;t\x07\x1b[?2004h\x1b[3 q\x1b[?1049h\x1b[44meditor\x1b[38;5"

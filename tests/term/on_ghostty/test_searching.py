@@ -51,3 +51,13 @@ def test_the_screen_that_is_on_is_searched(opened: Opener) -> None:
     terminal = opened(5, 30, b"shell\x1b[?1049h\x1b[Heditor")
     assert terminal.search("shell") == ()
     assert terminal.search("editor") == (Match(0, 0, 6),)
+
+
+def test_only_the_newest_are_told_of_more_matches_than_anybody_wants(opened: Opener) -> None:
+    terminal = opened(5, 20, b"x\r\n" * 9_000)
+    assert [match.line for match in terminal.search("x", limit=3)] == [8997, 8998, 8999]
+
+
+def test_a_screen_full_of_matches_costs_no_more_than_are_wanted(opened: Opener) -> None:
+    terminal = opened(50, 200, b"a" * 2_000_000)
+    assert len(terminal.search("a", limit=10)) == 10
