@@ -117,6 +117,7 @@ async def test_who_comes_second_watches_may_ask_and_is_given_to() -> None:
             await ann.has_on_screen("hello")
             ann.type(b"t")
             await ann.has_on_screen("drives now (taken)", "ctrl+] leaves")
+            await bob.has_on_screen("drives now (taken)", "q leaves")
             bob.type(b"q")
             assert await bob.ends() == 0
         ann.type(b"\x1d")

@@ -79,6 +79,7 @@ async def test_of_who_watches_pastes_mean_nothing_and_the_mouse_stays_as_it_was(
             bob.type(b"t")
             await bob.has_on_screen("drives now (taken)")
             await bob.shows(b"\x1b[?1003")
+            await ann.has_on_screen("drives now (taken)")
             bob.type(b"\x1d")
             assert await bob.ends() == 0
         ann.type(b"q")
