@@ -39,7 +39,9 @@ from cloche_hub.services.callback_rates import CallbackRates
 from cloche_hub.services.callbacks import Callbacks
 from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
+from cloche_hub.services.console_looks import ConsoleLooks
 from cloche_hub.services.consoles import Consoles
+from cloche_hub.services.exec_recording import ExecRecordings
 from cloche_hub.services.execs import Execs
 from cloche_hub.services.files import Files
 from cloche_hub.services.held import HUB
@@ -177,6 +179,7 @@ async def serve(
                 tasks.create_task(reap_for_ever(sandboxes, records)),
                 tasks.create_task(policies.run()),
                 tasks.create_task(_keep_recordings(settings, kept.recordings, clock)),
+                tasks.create_task(services.execs.recordings.finish_for_ever()),
                 tasks.create_task(services.usage.run_for_ever()),
                 tasks.create_task(policies.reload_on(hangup or asyncio.Event())),
             ]
@@ -236,14 +239,16 @@ def _assemble(
         tokens=tokens,
         usage=usage,
         sandboxes=sandboxes,
-        execs=Execs(sandboxes, recorder),
+        execs=Execs(sandboxes, recorder, ExecRecordings(kept.recordings), clock),
         consoles=consoles,
+        console_looks=ConsoleLooks(consoles, consoles.boot),
         files=Files(sandboxes, recorder),
         image_service=image_service,
         callback_handlers=handlers,
         approvals=approvals,
         changes=approvals.changes,
         store=store,
+        recordings=kept.recordings,
         policies=policies,
         images=images,
         hypervisor=hypervisor,

@@ -146,6 +146,12 @@ async def create(client: Client, sandbox: str = "a", **params: Any) -> dict[str,
     return await client.call("console.create", sandbox=sandbox, **params)
 
 
+async def terminals(client: Client, **params: Any) -> list[dict[str, Any]]:
+    """The consoles of programs, newest first: every machine has one of its own besides."""
+    found = (await client.call("console.list", **params))["consoles"]
+    return [console for console in found if console["kind"] == "pty"]
+
+
 async def attach(client: Client, sandbox: str = "a", *, is_read: bool = True, **params: Any) -> Viewing:
     """A viewer of a sandbox's newest console, unless `console` names another; it has its screen, unless it reads nothing."""
     channel = client.open("console.attach", sandbox=sandbox, **params)

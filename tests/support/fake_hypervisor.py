@@ -42,6 +42,8 @@ class FakeMachine:
         self.fail_boot_log: Exception | None = None
         self.followers = 0
         """Those who follow the serial console now."""
+        self.followed = 0
+        """Pieces of it that they have taken in all."""
         self._printed = [BootOutput(BOOT_LOG)]
         self._news = asyncio.Event()
         self._links: Links = asyncio.Queue()
@@ -116,6 +118,7 @@ class FakeMachine:
             while True:
                 while seen < len(self._printed):
                     seen += 1
+                    self.followed += 1
                     yield self._printed[seen - 1]
                 if self._ended.done():
                     return

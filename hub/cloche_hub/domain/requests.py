@@ -119,6 +119,8 @@ class ExecRequest:
     user: str | None
     timeout_s: float | None
     stdin: bool
+    record: bool = False
+    """Keep what it writes as a recording."""
 
     def audit_detail(self) -> dict[str, Json]:
         """What `exec.started` says."""
@@ -162,12 +164,13 @@ def parse_exec(params: object) -> ExecRequest:
     """An `exec` from its parameters.
 
     Args:
-        params: {sandbox, argv, env, cwd?, user?, timeout_s?, stdin}; what is absent has a default but the first two.
+        params: {sandbox, argv, env, cwd?, user?, timeout_s?, stdin, record}; what is absent has a default but the first
+            two.
 
     Raises:
         BadRequest: names the field and says what would do.
     """
-    fields = Fields.of(params, ("sandbox", "argv", "env", "cwd", "user", "timeout_s", "stdin"))
+    fields = Fields.of(params, ("sandbox", "argv", "env", "cwd", "user", "timeout_s", "stdin", "record"))
     argv, env = parse_argv(fields), parse_env(fields)
     check_together(argv, env)
     return ExecRequest(
@@ -178,6 +181,7 @@ def parse_exec(params: object) -> ExecRequest:
         user=parse_user(fields),
         timeout_s=fields.seconds("timeout_s", most=MAX_TIMEOUT_S),
         stdin=fields.flag("stdin", default=False),
+        record=fields.flag("record", default=False),
     )
 
 
@@ -270,15 +274,27 @@ def program_detail(
 
     The digest is sha256 over the arguments in UTF-8, each with a NUL behind it.
     """
-    cut = _cut(argv)
+    cut = cut_argv(argv)
     detail: dict[str, Json] = {"argv": list(cut), "env_names": sorted(env)}
-    if cut != list(argv):
+    if cut != argv:
         detail["argv_sha256"] = hashlib.sha256(b"".join(arg.encode() + b"\0" for arg in argv)).hexdigest()
     if cwd is not None:
         detail["cwd"] = cwd
     if user is not None:
         detail["user"] = user
     return detail
+
+
+def cut_argv(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """A command line as it is kept: its first `AUDITED_ARGV` characters."""
+    kept: list[str] = []
+    room = AUDITED_ARGV
+    for argument in argv:
+        if room <= 0:
+            break
+        kept.append(argument[:room])
+        room -= len(argument) + 1
+    return tuple(kept)
 
 
 def _parse_secrets(fields: Fields, env: Mapping[str, str]) -> Secrets:
@@ -306,17 +322,6 @@ def _parse_variables(fields: Fields, name: str, *, most: int) -> dict[str, str]:
         if _variable_size(variable) > MAX_ARGUMENT:
             raise BadRequest(f"{name}[{variable[0][:60]!r}] is longer than {MAX_ARGUMENT} bytes")
     return variables
-
-
-def _cut(argv: tuple[str, ...]) -> list[str]:
-    kept: list[str] = []
-    room = AUDITED_ARGV
-    for argument in argv:
-        if room <= 0:
-            break
-        kept.append(argument[:room])
-        room -= len(argument) + 1
-    return kept
 
 
 def _size(env: Mapping[str, str]) -> int:

@@ -21,7 +21,6 @@ from typing import Any
 import structlog
 
 from cloche_hub.domain.approval import Approval, ApprovalState
-from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.console import (
     MAX_ENDED,
     MAX_OPEN,
@@ -37,19 +36,20 @@ from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token
 from cloche_hub.errors import Conflict, TooLarge, WrongState
 from cloche_hub.ports import Guest, Recordings, Screens, Size, StoredScreen
+from cloche_hub.services.boot_consoles import BootConsoles
 from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.console_attach import Attachments
 from cloche_hub.services.console_life import Around, Life, Start
+from cloche_hub.services.console_open import open_console
 from cloche_hub.services.console_stored import load_screen, load_terminal, restored
-from cloche_hub.services.exec_result import parse_console_start, parse_ending, without_files
 from cloche_hub.services.fair import FairTurns
 from cloche_hub.services.held import HUB
 from cloche_hub.services.live_console import LiveConsole
-from cloche_hub.services.recorded import Recorded, Recorder
+from cloche_hub.services.recorded import Recorder
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_term import Terminal, open_terminal
-from cloche_wire.aio import Channel, splice
+from cloche_wire.aio import Channel
 
 _log = structlog.get_logger(__name__)
 
@@ -79,7 +79,10 @@ class Consoles:
     ) -> None:
         self._sandboxes, self._recorder, self._screens = sandboxes, recorder, screens
         self._changes, self._clock = changes, clock
-        self._around = Around(recorder, screens, recordings, clock, FairTurns())
+        fair = FairTurns()
+        self._around = Around(recorder, screens, recordings, clock, fair)
+        self.boot = BootConsoles(sandboxes, fair=fair, on_changed=self._publish, clock=clock)
+        """What machines say themselves."""
         self._attachments = Attachments(recorder, clock)
         self._lives: dict[str, Life] = {}
         self._ended: dict[str, list[Console]] = {}
@@ -89,7 +92,7 @@ class Consoles:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serves; on leaving, waits for the lives, which end with their sandboxes."""
-        async with self._tasks:
+        async with self.boot.running(), self._tasks:
             following = self._tasks.create_task(self._follow_for_ever())
             try:
                 yield
@@ -182,6 +185,7 @@ class Consoles:
         found = [
             *(life.console for life in self._lives.values() if _is_seen(life)),
             *(console for consoles in self._ended.values() if ended for console in consoles),
+            *(console for console in self.boot.list() if ended or console.is_open),
         ]
         found = [
             console
@@ -215,6 +219,11 @@ class Consoles:
         Raises:
             CodedError: as `Attachments.attach`.
         """
+        if console.kind is ConsoleKind.BOOT:
+            with self._sandboxes.kept(console.sandbox):
+                async with self.boot.watched(console.sandbox) as watch:
+                    await self._attachments.attach(channel, watch.live, watch.over, request, token=token)
+            return
         life = self._lives.get(console.id)
         if life is None or life.live is None:
             last = await load_screen(self._screens, console, scrollback=request.scrollback)
@@ -317,7 +326,9 @@ class Consoles:
                     if isinstance(value, Approval):
                         self.mark(value.sandbox, _said_of(value))
                     elif isinstance(value, Sandbox):
-                        await self._forget(value.id)
+                        self.boot.hear(value)
+                        if not value.live:
+                            await self._forget(value.id)
 
     async def _forget(self, sandbox_id: str) -> None:
         for console in self._ended.pop(sandbox_id, ()):
@@ -336,37 +347,16 @@ class Consoles:
     # `console.open`.
 
     async def open(self, channel: Channel, request: ConsoleRequest, sandbox: Sandbox, *, actor: str) -> None:
-        """Opens one console on a client's channel, which carries its streams and its result.
-
-        Whoever opened it is the only one there. Cancelling it hangs the terminal up.
-
-        Raises:
-            WrongState: the sandbox is not running.
-            NoSpace: its start or its end could not be recorded; in the latter case `details` has its result.
-            CodedError: its program did not start, or the guest or the client went away.
-        """
-        console_id = new_id("con")
-        work = self._recorder.work(
-            sandbox.id,
+        """See `open_console`."""
+        await open_console(
+            channel,
+            request,
+            guest_params(new_id("con"), request),
+            sandbox,
+            sandboxes=self._sandboxes,
+            recorder=self._recorder,
             actor=actor,
-            about={"console": console_id},
-            failed=AuditName.CONSOLE_FAILED,
-            called_off=AuditName.CONSOLE_CLOSED,
         )
-        async with self._sandboxes.in_use(sandbox.id) as guest:
-            await work.start(AuditName.CONSOLE_OPENED, request.audit_detail())
-            async with work.watched():
-                back = await guest.open_work("pty", guest_params(console_id, request), window=channel.window)
-                check_info = partial(parse_console_start, console_id=console_id)
-                with without_files():
-                    await splice(channel, back, check_info=check_info, before_close=partial(_end, work))
-
-
-async def _end(work: Recorded, result: dict[str, Any]) -> dict[str, Any]:
-    ended = parse_ending(result)
-    told = {"exit_code": ended.exit_code, "signal": ended.signal}
-    await work.end(AuditName.CONSOLE_CLOSED, ended.audit_detail(), what="the console has ended", told=told)
-    return ended.fields()
 
 
 def guest_params(console_id: str, request: ConsoleRequest) -> dict[str, Any]:
@@ -391,7 +381,7 @@ def _is_seen(life: Life) -> bool:
 
 
 def _is_of_concern(value: object) -> bool:
-    return isinstance(value, Approval) or (isinstance(value, Sandbox) and not value.live)
+    return isinstance(value, Approval | Sandbox)
 
 
 def _said_of(approval: Approval) -> str:

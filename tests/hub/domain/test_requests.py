@@ -158,9 +158,17 @@ def test_the_least_exec_has_every_default() -> None:
 
 def test_a_full_exec_is_taken_over() -> None:
     full = exec_(
-        argv=["sh", "-c", "", "é"], env={"A": "b"}, cwd="/tmp/x y", user="root", timeout_s=0.5, stdin=True
+        argv=["sh", "-c", "", "é"],
+        env={"A": "b"},
+        cwd="/tmp/x y",
+        user="root",
+        timeout_s=0.5,
+        stdin=True,
+        record=True,
     )
-    assert full == ExecRequest("web", ("sh", "-c", "", "é"), {"A": "b"}, "/tmp/x y", "root", 0.5, stdin=True)
+    assert full == ExecRequest(
+        "web", ("sh", "-c", "", "é"), {"A": "b"}, "/tmp/x y", "root", 0.5, stdin=True, record=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,6 +193,7 @@ def test_a_full_exec_is_taken_over() -> None:
         ({"timeout_s": 0}, "timeout_s must be above 0 and at most 2592000 seconds"),
         ({"timeout_s": True}, "timeout_s"),
         ({"stdin": "yes"}, "stdin must be true or false"),
+        ({"record": 1}, "record must be true or false"),
         ({"env": {"": "x"}}, "env has a variable ''"),
         ({"tty": True}, "unknown field 'tty'"),
     ],

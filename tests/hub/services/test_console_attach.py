@@ -11,7 +11,7 @@ from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.errors import BadRequest, Cancelled, NoSpace, TooLarge
 from cloche_hub.services import console_attach
 from cloche_wire.limits import Limits
-from tests.support.consoles import attach, create
+from tests.support.consoles import attach, create, terminals
 from tests.support.hub import RunningHub, running_hub, until, within
 
 SLOW = Limits(window=16 << 10)
@@ -166,7 +166,7 @@ async def test_nobody_is_let_in_unrecorded(tmp_path: Path) -> None:
         with pytest.raises(NoSpace):
             await attach(client)
         hub.store.refuses = None
-        assert (await client.call("console.list"))["consoles"][0]["viewers"] == []
+        assert (await terminals(client))[0]["viewers"] == []
 
 
 async def test_nobody_drives_unrecorded(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from cloche_hub.services.console_display import Display
 from cloche_hub.services.console_keeper import FULL, ON_AGAIN
 from cloche_hub.services.console_life import WINDOW
 from cloche_wire.aio import Channel
-from tests.support.consoles import attach, create
+from tests.support.consoles import attach, create, terminals
 from tests.support.fake_screens import FakeScreenLog
 from tests.support.hub import running_hub, until
 
@@ -47,7 +47,7 @@ async def test_a_program_that_cannot_be_started_is_an_error_and_no_console(tmp_p
             await create(client, argv=["nope"])
         (failed,) = await hub.events(AuditName.CONSOLE_FAILED)
         assert (failed.detail["code"], failed.detail["name"]) == ("command_not_started", "1")
-        assert (await client.call("console.list", ended=True))["consoles"] == []
+        assert await terminals(client, ended=True) == []
         await until(lambda: not hub.screens.kept)
         (recording,) = hub.recordings.made.values()
         assert recording.row.ended_at is not None
@@ -98,7 +98,7 @@ async def test_an_end_that_makes_no_sense_loses_the_console_for_its_viewers(tmp_
         go.set()
         with pytest.raises(SenselessAnswer, match="exit_code"):
             await viewer.result()
-        (lost,) = (await client.call("console.list", ended=True))["consoles"]
+        (lost,) = await terminals(client, ended=True)
         assert (lost["state"], lost["exit_code"], lost["viewers"]) == ("ended", None, [])
         assert "makes no sense" in lost["end_reason"]
         later = await attach(client, console="1", is_read=False)
@@ -201,7 +201,7 @@ async def test_a_broken_disk_closes_the_console(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setattr(FakeScreenLog, "append", fail)
         await viewer.type(b"x")
         assert (await viewer.result())["signal"] == "HUP"
-        (ended,) = (await client.call("console.list", ended=True))["consoles"]
+        (ended,) = await terminals(client, ended=True)
         assert "cannot be stored" in ended["end_reason"]
 
 
@@ -248,7 +248,7 @@ async def test_what_hides_in_an_end_is_masked(tmp_path: Path) -> None:
         go.set()
         with pytest.raises(CommandNotStarted):
             await viewer.result()
-        (ended,) = (await client.call("console.list", ended=True))["consoles"]
+        (ended,) = await terminals(client, ended=True)
         assert ended["end_reason"] == "cannot read *******"
         (recording,) = hub.recordings.made.values()
         assert b"the key is *******" in recording.text

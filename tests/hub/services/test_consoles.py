@@ -22,14 +22,14 @@ from cloche_hub.errors import (
 from cloche_hub.ports import StoredScreen
 from cloche_wire.aio import Channel
 from tests.support.callbacks import ASK, answering, pending, result_of, write_policy
-from tests.support.consoles import attach, create
+from tests.support.consoles import attach, create, terminals
 from tests.support.fake_screens import FakeScreens
 from tests.support.hub import Client, RunningHub, Time, running_hub, until
 
 
 async def names(client: Client, **params: Any) -> list[str]:
     """The names of the consoles listed, newest first."""
-    return [console["name"] for console in (await client.call("console.list", **params))["consoles"]]
+    return [console["name"] for console in await terminals(client, **params)]
 
 
 def running(hub: RunningHub) -> int:
@@ -50,7 +50,7 @@ async def test_a_console_outlives_the_client_that_made_it(tmp_path: Path) -> Non
             made = await create(client, argv=["vim", "x"], rows=30, cols=100)
         assert (made["name"], made["state"], made["command"]) == ("1", "open", ["vim", "x"])
         async with hub.client() as client:
-            assert (await client.call("console.list"))["consoles"] == [made]
+            assert await terminals(client) == [made]
             assert running(hub) == 1
             (asked,) = hub.machine.agent.consoles
             assert (asked["console"], asked["argv"], asked["rows"]) == (made["id"], ["vim", "x"], 30)
@@ -199,7 +199,7 @@ async def test_only_a_sandbox_that_runs_has_consoles(tmp_path: Path) -> None:
         await hub.happened(AuditName.CONSOLE_FAILED)
         with pytest.raises(WrongState):
             await create(client)
-        (lost,) = (await client.call("console.list", ended=True))["consoles"]
+        (lost,) = await terminals(client, ended=True)
         assert "qemu died" in lost["end_reason"]
         viewer = await attach(client, console="1", is_read=False)
         with pytest.raises(Cancelled, match="qemu died"):

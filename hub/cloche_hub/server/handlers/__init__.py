@@ -24,7 +24,9 @@ from cloche_hub.server.handlers import (
     hub,
     images,
     policy,
+    recordings,
     sandboxes,
+    screens,
     tokens,
 )
 from cloche_hub.server.handlers.context import Handler, Services
@@ -45,6 +47,11 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "console.list": consoles.list_,
         "console.close": consoles.close,
         "console.attach": consoles.attach,
+        "console.screen": screens.screen,
+        "recording.list": recordings.list_,
+        "recording.show": recordings.show,
+        "recording.read": recordings.read,
+        "recording.search": recordings.search,
         "file.read": files.read,
         "file.write": files.write,
         "file.stat": files.stat,

@@ -14,11 +14,12 @@ from cloche_hub.domain.references import check_reference
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token, visible_owner
 from cloche_hub.errors import CodedError, TimedOut, TooLarge
-from cloche_hub.ports import AuditLog, Hypervisor, Images, OnProgress, Progress, Store
+from cloche_hub.ports import AuditLog, Hypervisor, Images, OnProgress, Progress, Recordings, Store
 from cloche_hub.server.messages import progress_message
 from cloche_hub.services.approvals import Approvals
 from cloche_hub.services.callback_handlers import CallbackHandlers
 from cloche_hub.services.changes import Changes
+from cloche_hub.services.console_looks import ConsoleLooks
 from cloche_hub.services.consoles import Consoles
 from cloche_hub.services.execs import Execs
 from cloche_hub.services.fair import Turns
@@ -51,12 +52,14 @@ class Services:
     sandboxes: Sandboxes
     execs: Execs
     consoles: Consoles
+    console_looks: ConsoleLooks
     files: Files
     callback_handlers: CallbackHandlers
     approvals: Approvals
     changes: Changes
     """Where whoever follows learns what has changed."""
     store: Store
+    recordings: Recordings
     image_service: ImageService
     policies: Policies
     images: Images
@@ -70,6 +73,8 @@ class Services:
     """Has the hub end in good order."""
     lists: Turns = field(default_factory=Turns)
     """Of each token, one long list is made and held at a time."""
+    searches: Turns = field(default_factory=Turns)
+    """Of each token, one search of recordings is made at a time."""
 
 
 Handler = Callable[[Services, Token, Channel], Awaitable[None]]

@@ -197,6 +197,7 @@ async def test_consoles_are_told_of_as_they_come_change_and_end(tmp_path: Path) 
         await create(client)
         async with events(client, topics=["console"]) as channel:
             assert await heard(channel) == ("console", "current", "1", "open")
+            assert await heard(channel) == ("console", "current", "boot", "open")
             assert await heard(channel) == END
             viewer = await attach(client)
             await viewer.type(b"\x1b]2;vim\x07")

@@ -15,6 +15,8 @@ ABOUT_NO_SANDBOX = {
     "sandbox.create": "makes one",
     "sandbox.list": "lists the owner's own, which a test of its own looks at",
     "approval.show": "names an approval, which its own tests look at",
+    "recording.show": "names a recording, which its own tests look at",
+    "recording.read": "the same",
 }
 """Requests that touch what an owner has and name no sandbox, and why."""
 
@@ -35,6 +37,7 @@ SAMPLES: dict[str, object] = {
     "methods": ["*"],
     "registration": "r",
     "topics": ["sandbox"],
+    "text": "x",
 }
 """What a field of a request may hold; one that is required and not here is an error of the test, which says so."""
 
