@@ -112,11 +112,11 @@ async def test_who_comes_second_watches_may_ask_and_is_given_to() -> None:
             bob.type(b"a")
             await ann.has_on_screen("asks to drive: ctrl+] g gives")
             ann.type(b"\x1dg")
-            await bob.has_on_screen("drives now (given)", "ctrl+] leaves")
+            await bob.has_on_screen("you drive now (given) · ctrl+] leaves")
             bob.type(b"hello\r")
             await ann.has_on_screen("hello")
             ann.type(b"t")
-            await ann.has_on_screen("drives now (taken)", "ctrl+] leaves")
+            await ann.has_on_screen("you drive now (taken) · ctrl+] leaves")
             await bob.has_on_screen("drives now (taken)", "q leaves")
             bob.type(b"q")
             assert await bob.ends() == 0
@@ -128,7 +128,7 @@ async def test_a_window_of_another_size_is_painted_and_so_is_its_status() -> Non
     async with shell_in_terminal("box", "--", "sh", "-c", "stty size; cat") as ann:
         await ann.has_on_screen("30 100")
         async with cloche_in_terminal("attach", "box", "--watch", rows=10, cols=40) as bob:
-            await bob.has_on_screen("30 100", "box/1 · 100x30 · admin drives")
+            await bob.has_on_screen("30 100", "box/1 · admin drives")
             assert bob.is_alternate
             ann.type(b"hello\r")
             await bob.has_on_screen("hello\nhello")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cloche.cli.streams import STDIN
-from cloche.cli.viewing.hints import asks, keys, status
+from cloche.cli.viewing.hints import asks, keys, status, told
 from cloche.cli.viewing.keyboard import Keyboard
 from cloche.cli.viewing.watching import Wish, wish_of
 from cloche.cli.viewing.way_out import DetachKey, Move, WayOut
@@ -95,7 +95,7 @@ class _Attached:
                 self._asking = viewer
                 self._window.announce(asks(viewer, self._key))
             case Notice(text):
-                self.announce(text)
+                self.announce(told(text, self._console.info, self._console.viewer))
 
     async def _resize(self, window: Size) -> None:
         await self._console.resize(*window)

@@ -37,15 +37,24 @@ def status(info: ConsoleInfo, viewer: str, key: DetachKey, asking: Viewer | None
         asking: who has asked this viewer to drive.
     """
     size = f"{info.cols}x{info.rows}"
-    parts = [label(info), size, _driver(info, viewer), keys(info, viewer, key)]
+    parts = [label(info), _driver(info, viewer), keys(info, viewer, key)]
     if asking is not None and info.driver == viewer:
         parts.append(asks(asking, key))
-    return " · ".join(part for part in parts if part)
+    # Last, since the end is cut first.
+    return " · ".join([*parts, size])
 
 
 def asks(asking: Viewer, key: DetachKey) -> str:
     """Somebody wants to drive, and what to do about it."""
     return f"{asking.name} asks to drive: {key.name} g gives"
+
+
+def told(notice: str, info: ConsoleInfo, viewer: str) -> str:
+    """A notice of the hub as this viewer reads it: of itself nobody reads its own name."""
+    name = next((one.name for one in info.viewers if one.id == viewer), None)
+    if name is not None and info.driver == viewer and notice.startswith(f"{name} drives now"):
+        return f"you drive now{notice.removeprefix(f'{name} drives now')}"
+    return notice
 
 
 def _driver(info: ConsoleInfo, viewer: str) -> str:

@@ -77,7 +77,7 @@ async def test_of_who_watches_pastes_mean_nothing_and_the_mouse_stays_as_it_was(
             await bob.has_on_screen("you only watch")
             assert b"\x1b[?1003" not in bob.seen
             bob.type(b"t")
-            await bob.has_on_screen("drives now (taken)")
+            await bob.has_on_screen("you drive now (taken)")
             await bob.shows(b"\x1b[?1003")
             await ann.has_on_screen("drives now (taken)")
             bob.type(b"\x1d")

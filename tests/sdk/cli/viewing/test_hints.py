@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cloche.cli.viewing.hints import asks, keys, label, status
+from cloche.cli.viewing.hints import asks, keys, label, status, told
 from cloche.cli.viewing.way_out import DetachKey
 from tests.sdk.cli.viewing.consoles import ANN, BOB, CONSOLE
 
@@ -16,28 +16,36 @@ def test_a_console_is_named_as_on_a_command_line() -> None:
 
 
 def test_who_drives_is_told_the_way_out() -> None:
-    assert status(CONSOLE, ANN.id, KEY) == "box/1 · 80x24 · you drive · ctrl+] leaves"
+    assert status(CONSOLE, ANN.id, KEY) == "box/1 · you drive · ctrl+] leaves · 80x24"
     assert keys(CONSOLE, ANN.id, DetachKey("q")) == "ctrl+q leaves"
 
 
 def test_who_watches_is_told_who_drives_and_the_keys() -> None:
-    assert status(CONSOLE, BOB.id, KEY) == "box/1 · 80x24 · ann drives · a asks, t takes, q leaves"
+    assert status(CONSOLE, BOB.id, KEY) == "box/1 · ann drives · a asks, t takes, q leaves · 80x24"
 
 
 def test_where_nobody_drives_one_may() -> None:
     nobody = replace(CONSOLE, driver=None)
-    assert status(nobody, BOB.id, KEY) == "box/1 · 80x24 · nobody drives · a drives, t takes, q leaves"
+    assert status(nobody, BOB.id, KEY) == "box/1 · nobody drives · a drives, t takes, q leaves · 80x24"
 
 
 def test_the_machine_s_own_console_can_only_be_left() -> None:
     boot = replace(CONSOLE, name="boot", kind="boot", driver=None)
-    assert status(boot, BOB.id, KEY) == "box/boot · 80x24 · what the machine says · q leaves"
+    assert status(boot, BOB.id, KEY) == "box/boot · what the machine says · q leaves · 80x24"
 
 
 def test_the_driver_is_told_who_asks() -> None:
     assert asks(BOB, KEY) == "bob asks to drive: ctrl+] g gives"
-    assert status(CONSOLE, ANN.id, KEY, BOB).endswith(" · ctrl+] leaves · bob asks to drive: ctrl+] g gives")
+    assert status(CONSOLE, ANN.id, KEY, BOB).endswith(
+        " · ctrl+] leaves · bob asks to drive: ctrl+] g gives · 80x24"
+    )
     assert "asks" not in status(CONSOLE, ANN.id, KEY, None)
     assert status(replace(CONSOLE, driver=BOB.id), ANN.id, KEY, BOB).endswith(
-        "bob drives · a asks, t takes, q leaves"
+        "bob drives · a asks, t takes, q leaves · 80x24"
     )
+
+
+def test_of_oneself_one_does_not_read_the_name() -> None:
+    assert told("ann drives now (taken)", CONSOLE, ANN.id) == "you drive now (taken)"
+    assert told("ann drives now (taken)", CONSOLE, BOB.id) == "ann drives now (taken)"
+    assert told("the disk is full", CONSOLE, ANN.id) == "the disk is full"
