@@ -1,6 +1,6 @@
 """What one viewer has not been sent yet: bounded in bytes and in time. Pure; `console_lines` sends it.
 
-    waiting ──(a fresh screen)──► following ──(too much, or too old)──► waiting
+    waiting ──(a fresh screen is made, then shown)──► following ──(too much, or too old)──► waiting
 
 Rules:
 - A viewer that is behind gets no backlog but, when it reads again, a fresh screen. Until then it costs nothing.
@@ -50,11 +50,13 @@ class Backlog:
         self.needs_screen = True
         """Whether only a fresh screen helps it on."""
         self._is_behind = False
+        # Whether its screen is being made, and what comes meanwhile has to wait for it.
+        self._is_held = False
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing can be sent without a fresh screen."""
-        return self._begun is None and not self._screen and not self._items
+        return self._begun is None and not self._screen and not self._items and not self._is_held
 
     def output(self, packed: bytes, size: int, *, now: float) -> None:
         """The terminal shows something: so many bytes, in a message that others have too."""
@@ -82,14 +84,21 @@ class Backlog:
         self._drop()
         self.lost_bytes, self._is_behind = 0, False
 
-    def show(self, screen: Sequence[bytes]) -> None:
-        """Here is a fresh screen. From now on the viewer follows."""
-        self._screen.extend(screen)
-        self.bytes += sum(map(len, screen))
+    def hold(self) -> None:
+        """A fresh screen is being made of what there is now: from now on the viewer follows, when it has that."""
+        self._is_held = True
         self.lost_bytes, self.needs_screen, self._is_behind = 0, False, False
         while self._kept:
             self._items.append(self._kept.popleft())
             self.bytes += len(self._items[-1].packed)
+
+    def show(self, screen: Sequence[bytes]) -> None:
+        """Here is the fresh screen."""
+        if not self._is_held:
+            self.hold()
+        self._is_held = False
+        self._screen.extend(screen)
+        self.bytes += sum(map(len, screen))
 
     def take(self, most: int) -> memoryview | None:
         """What to send next, at most so many bytes; None if there is nothing, or no room for it."""
@@ -98,7 +107,7 @@ class Backlog:
         if self._begun is None:
             if self._screen:
                 self._begun = memoryview(self._screen.popleft())
-            elif self._items:
+            elif self._items and not self._is_held:
                 self._begun = memoryview(self._items.popleft().packed)
             else:
                 return None

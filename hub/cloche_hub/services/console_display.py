@@ -7,12 +7,14 @@ Rules:
 - SAFETY: the guest chooses every byte. A few of them can have the emulator touch every cell of the screen, so a slice is
   the smaller, the larger the screen is; and the consoles of one sandbox have a quarter of the loop at most (`fair`).
 - A screen is sent as bytes of the emulator's own that make it, followed by what has not been fed yet.
-- A dear screen is not made again at once, however many viewers want one.
+- A dear screen is not made again at once, however many viewers want one; a very dear one, with scrollback or of very
+  many cells, is made by a thread from a copy.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable
@@ -21,12 +23,14 @@ from dataclasses import dataclass, replace
 from cloche_hub.ports import Entry, Size
 from cloche_hub.services import console_messages as messages
 from cloche_hub.services.fair import FairTurns
-from cloche_term import Terminal
+from cloche_term import Terminal, restore
 
 MOST_SCREEN = 256 << 10
 """Bytes of a screen with scrollback; of a longer one there are fewer lines, but always the screen."""
 SCREEN_REST = 10
 """How many times as long as it took to make a screen no other is made."""
+MOST_CELLS = 16_000
+"""Of a screen that is made between two turns of the loop: it takes a few milliseconds."""
 
 _LARGEST_SLICE = 64 << 10
 _SMALLEST_SLICE = 64
@@ -40,6 +44,17 @@ class _Pending:
 
     entry: Entry
     packed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A terminal as it was at one moment."""
+
+    offset: int
+    """Bytes of output it had seen."""
+    snapshot: bytes
+    pending: tuple[bytes, ...]
+    """What had come but was not fed yet, as viewers are told of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +96,8 @@ class Display:
         self._is_fed = asyncio.Event()
         self._is_fed.set()
         self._next_screen_at = 0.0
-        self._made: tuple[int, int, list[bytes]] | None = None
+        # The newest screen's output, until it looks different.
+        self._made: list[bytes] | None = None
         self.is_closed = False
 
     # What comes.
@@ -134,16 +150,25 @@ class Display:
         """How long no screen is to be made yet."""
         return max(0.0, self._next_screen_at - time.monotonic())
 
-    def screen(self, *, scrollback: int, lost_bytes: int) -> list[bytes]:
-        """The messages that make the whole screen, as it is after all that has come."""
-        if self._made is None or self._made[:2] != (self.revision, scrollback):
+    def is_dear(self, *, scrollback: int) -> bool:
+        """Whether a screen has to be made from a copy."""
+        return scrollback > 0 or self.terminal.rows * self.terminal.cols > MOST_CELLS
+
+    def copy(self) -> Copy:
+        """What a thread makes a screen from, and what has come but is not fed yet."""
+        offset, snapshot = self.snapshot()
+        return Copy(offset, snapshot, tuple(one.packed for one in self._pending))
+
+    def screen(self, *, lost_bytes: int) -> list[bytes]:
+        """The messages that make the whole screen, as it is after all that has come. For one that is not dear."""
+        if self._made is None:
             began = time.monotonic()
-            self._made = self.revision, scrollback, list(messages.outputs(_dump(self.terminal, scrollback)))
+            self._made = list(messages.outputs(self.terminal.dump(scrollback_lines=0)))
             now = time.monotonic()
             self._next_screen_at = now + (now - began) * SCREEN_REST
         size = Size(self.terminal.rows, self.terminal.cols)
         first = messages.screen(size, lost_bytes=lost_bytes)
-        return [first, *self._made[2], messages.live(self.offset), *(one.packed for one in self._pending)]
+        return [first, *self._made, messages.live(self.offset), *(one.packed for one in self._pending)]
 
     def snapshot(self) -> tuple[int, bytes]:
         """How many bytes the emulator has seen, and everything it knows."""
@@ -158,6 +183,9 @@ class Display:
             self._changed.set()
 
     def _take(self, pending: _Pending) -> None:
+        if self._pending and isinstance(pending.entry, Size) and isinstance(self._pending[-1].entry, Size):
+            # Who drags a window's corner makes a hundred sizes, of which one counts.
+            self._pending.pop()
         self._pending.append(pending)
         self._is_fed.clear()
         self._arrived.set()
@@ -183,19 +211,30 @@ class Display:
         self._changed.set()
 
 
-def last_screen(terminal: Terminal, *, scrollback: int) -> list[bytes]:
-    """The messages that make the screen of a terminal on which nothing happens any more."""
-    first = messages.screen(Size(terminal.rows, terminal.cols), lost_bytes=0)
-    return [first, *messages.outputs(_dump(terminal, scrollback)), messages.live(0)]
+def screen_of(terminal: Terminal, offset: int, *, scrollback: int, lost_bytes: int = 0) -> list[bytes]:
+    """The messages that make the screen of a terminal. It takes its time: for a thread that has the terminal to itself.
+
+    Args:
+        terminal: what has seen so many bytes as `offset` says.
+        offset: as above.
+        scrollback: lines above the screen, as far as they fit `MOST_SCREEN`.
+        lost_bytes: what the viewer is told.
+    """
+    first = messages.screen(Size(terminal.rows, terminal.cols), lost_bytes=lost_bytes)
+    # As many as fit if they are plain; it takes some 100 µs to look at one.
+    lines = min(scrollback, MOST_SCREEN // terminal.cols)
+    dump = terminal.dump(scrollback_lines=lines)
+    while len(dump) > MOST_SCREEN and lines:
+        # At least half of them go each time.
+        lines = min(lines // 2, lines * MOST_SCREEN // len(dump))
+        dump = terminal.dump(scrollback_lines=lines)
+    return [first, *messages.outputs(dump), messages.live(offset)]
 
 
-def _dump(terminal: Terminal, scrollback: int) -> bytes:
-    dump = terminal.dump(scrollback_lines=scrollback)
-    while len(dump) > MOST_SCREEN and scrollback:
-        # At least half of it goes each time.
-        scrollback = min(scrollback // 2, scrollback * MOST_SCREEN // len(dump))
-        dump = terminal.dump(scrollback_lines=scrollback)
-    return dump
+def screen_of_copy(copy: Copy, *, scrollback: int) -> list[bytes]:
+    """The same of a copy."""
+    with contextlib.closing(restore(copy.snapshot)) as terminal:
+        return [*screen_of(terminal, copy.offset, scrollback=scrollback), *copy.pending]
 
 
 def _slice_of(cells: int) -> int:

@@ -94,6 +94,11 @@ class Line:
         self.backlog.tell(packed, now=self._clock(), keeps=keeps)
         self.flush()
 
+    def hold(self) -> None:
+        """A fresh screen is being made for it."""
+        self.scrollback = 0
+        self.backlog.hold()
+
     def show(self, screen: list[bytes]) -> None:
         """Sends it a fresh screen."""
         self.scrollback = 0

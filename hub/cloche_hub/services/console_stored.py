@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 
 import structlog
 
@@ -11,7 +12,7 @@ from cloche_hub.domain.console import Console
 from cloche_hub.errors import StoreFailed
 from cloche_hub.ports import Screens, Size, StoredScreen
 from cloche_hub.services import console_messages as messages
-from cloche_hub.services.console_display import last_screen
+from cloche_hub.services.console_display import screen_of
 from cloche_term import SnapshotUnreadable, Terminal, open_terminal, restore
 
 _log = structlog.get_logger(__name__)
@@ -58,4 +59,4 @@ async def load_screen(screens: Screens, console: Console, *, scrollback: int) ->
         lost = messages.notice("what it showed last could not be kept")
         return [messages.screen(size, lost_bytes=0), messages.live(0), lost]
     with contextlib.closing(terminal):
-        return last_screen(terminal, scrollback=scrollback)
+        return await asyncio.to_thread(partial(screen_of, terminal, 0, scrollback=scrollback))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from cloche_hub.domain.console import Console, Viewer, clean_title
 from cloche_hub.domain.driving import AttachMode, Step
 from cloche_hub.ports import Entry, Size
 from cloche_hub.services import console_messages as messages
-from cloche_hub.services.console_display import Display, Fed
+from cloche_hub.services.console_display import Display, Fed, screen_of_copy
 from cloche_hub.services.console_guest import GuestTerminal
 from cloche_hub.services.console_line import Line
 from cloche_hub.services.fair import FairTurns
@@ -63,7 +64,7 @@ class LiveConsole:
         self._lines: dict[str, Line] = {}
         self._viewer_ids = (f"v{number}" for number in itertools.count(1))
         self._missing = 0
-        self._wanted, self._left = asyncio.Event(), asyncio.Event()
+        self._wanted, self._wanted_dear, self._left = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     @property
     def console(self) -> Console:
@@ -109,6 +110,7 @@ class LiveConsole:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._display.feed_for_ever())
             tasks.create_task(self._show_for_ever())
+            tasks.create_task(self._show_dear_for_ever())
 
     async def wait_fed(self) -> None:
         """Returns when the emulator has seen all that has come."""
@@ -174,7 +176,7 @@ class LiveConsole:
         step = driving.attach(self._console, replace(viewer, id=next(self._viewer_ids)), mode)
         viewer = step.console.viewers[-1]
         line = self._lines[viewer.id] = Line(
-            viewer.id, channel, on_typed=self._typed, on_ready=self._wanted.set, scrollback=scrollback
+            viewer.id, channel, on_typed=self._typed, on_ready=self._want, scrollback=scrollback
         )
         self.apply(step)
         if self._missing:
@@ -266,8 +268,38 @@ class LiveConsole:
 
     def show_screens(self) -> None:
         """Sends a fresh screen to whoever wants one and reads."""
-        for line in list(self._lines.values()):
-            if line.wants_screen and not self.is_closed:
-                lost = line.backlog.lost_bytes
-                screen = self._display.screen(scrollback=line.scrollback, lost_bytes=lost)
-                line.show([*screen, messages.viewers(self._console)])
+        for line in self._wanting(is_dear=False):
+            screen = self._display.screen(lost_bytes=line.backlog.lost_bytes)
+            line.show([*screen, messages.viewers(self._console)])
+
+    async def _show_dear_for_ever(self) -> None:
+        while True:
+            await self._wanted_dear.wait()
+            self._wanted_dear.clear()
+            if not (lines := self._wanting(is_dear=True)):
+                continue
+            scrollback = max(line.scrollback for line in lines)
+            copy, there = self._display.copy(), messages.viewers(self._console)
+            lost = [line.backlog.lost_bytes for line in lines]
+            for line in lines:
+                line.hold()
+            began = time.monotonic()
+            first, *rest = await asyncio.to_thread(screen_of_copy, copy, scrollback=scrollback)
+            for line, lost_bytes in zip(lines, lost, strict=True):
+                line.show([messages.with_lost(first, lost_bytes), *rest, there])
+            # Others want the processor, too.
+            await asyncio.sleep(time.monotonic() - began)
+
+    def _wanting(self, *, is_dear: bool) -> list[Line]:
+        """Those who want a screen that is dear, or one that is not."""
+        return [
+            line
+            for line in self._lines.values()
+            if line.wants_screen
+            and not self.is_closed
+            and self._display.is_dear(scrollback=line.scrollback) is is_dear
+        ]
+
+    def _want(self) -> None:
+        self._wanted.set()
+        self._wanted_dear.set()

@@ -11,7 +11,7 @@ import pytest
 
 from cloche_hub.ports import Entry, Size
 from cloche_hub.services import console_display
-from cloche_hub.services.console_display import MOST_SCREEN, Display, Fed, last_screen
+from cloche_hub.services.console_display import MOST_SCREEN, Display, Fed, screen_of, screen_of_copy
 from cloche_hub.services.fair import FairTurns
 from cloche_term import Terminal, open_terminal
 from tests.support.hub import within
@@ -76,7 +76,7 @@ async def test_a_screen_holds_what_has_come_but_is_not_fed_yet() -> None:
     made.display.output(b"one\r\n")
     made.display.resize(Size(6, 30))
     made.display.output(b"two")
-    rows, others = shown(made.display.screen(scrollback=0, lost_bytes=3))
+    rows, others = shown(made.display.screen(lost_bytes=3))
     assert rows == ["one", "two"]
     assert others == [
         {"screen": {"rows": 4, "cols": 20, "lost_bytes": 3}},
@@ -94,7 +94,7 @@ async def test_a_slice_that_is_cut_leaves_the_rest_for_the_next_and_for_screens(
     made.display.output(b"x" * 60 + b"\r\nabcdef")
     made.display._feed_one()
     assert made.display.offset == 64
-    rows, others = shown(made.display.screen(scrollback=0, lost_bytes=0))
+    rows, others = shown(made.display.screen(lost_bytes=0))
     assert rows[-1] == "abcdef"
     assert others[1:] == [{"live": 64}]
     made.display.close()
@@ -157,23 +157,59 @@ async def test_a_screen_with_scrollback_has_as_many_lines_as_fit() -> None:
         for number in range(6000):
             made.display.output(f"{number:090}\r\n".encode())
         await within(made.display.wait_fed())
-        few = made.display.screen(scrollback=10, lost_bytes=0)
-        many = made.display.screen(scrollback=10_000, lost_bytes=0)
+        copy = made.display.copy()
+        few = screen_of_copy(copy, scrollback=10)
+        many = screen_of_copy(copy, scrollback=10_000)
         assert sum(map(len, few)) < 5000
-        assert MOST_SCREEN // 3 < sum(map(len, many)) <= MOST_SCREEN + 5000
-        assert shown(many)[0] == shown(few)[0]
+        assert MOST_SCREEN // 2 < sum(map(len, many)) <= MOST_SCREEN + 5000
+        assert shown(many) == shown(few)
+
+
+async def test_a_copy_is_what_there_was_and_what_had_come() -> None:
+    made = Fedding()
+    made.display.output(b"one")
+    made.display._feed_one()
+    made.display.output(b" two")
+    copy = made.display.copy()
+    made.display._feed_one()
+    made.display.close()
+    rows, others = shown(screen_of_copy(copy, scrollback=5))
+    assert rows == ["one two"]
+    assert others == [{"screen": {"rows": 4, "cols": 20, "lost_bytes": 0}}, {"live": 3}]
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "scrollback", "is_dear"),
+    [(50, 200, 0, False), (50, 200, 1, True), (1000, 1000, 0, True), (80, 200, 0, False)],
+)
+def test_a_screen_with_scrollback_or_of_very_many_cells_is_dear(
+    rows: int, cols: int, scrollback: int, *, is_dear: bool
+) -> None:
+    made = Fedding(rows=rows, cols=cols)
+    assert made.display.is_dear(scrollback=scrollback) is is_dear
+    made.display.close()
+
+
+async def test_of_sizes_in_a_row_the_last_is_fed() -> None:
+    made = Fedding()
+    for cols in (10, 30, 50):
+        made.display.resize(Size(5, cols))
+    assert len(made.display._pending) == 1
+    made.display._feed_one()
+    assert (made.display.terminal.rows, made.display.terminal.cols) == (5, 50)
+    made.display.close()
 
 
 async def test_viewers_who_want_the_same_screen_share_it_and_a_dear_one_is_not_made_again_at_once() -> None:
     made = Fedding()
     made.display.output(b"x")
     made.display._feed_one()
-    first, second = (made.display.screen(scrollback=0, lost_bytes=lost) for lost in (0, 9))
+    first, second = (made.display.screen(lost_bytes=lost) for lost in (0, 9))
     assert [id(one) for one in first[1:-1]] == [id(one) for one in second[1:-1]]
     assert 0 < made.display.until_screen_s() < 10
     made.display.output(b"y")
     made.display._feed_one()
-    assert made.display.screen(scrollback=0, lost_bytes=0)[1:-1] != first[1:-1]
+    assert made.display.screen(lost_bytes=0)[1:-1] != first[1:-1]
     made.display.close()
 
 
@@ -190,5 +226,5 @@ async def test_what_is_missing_counts_as_seen() -> None:
 def test_the_screen_of_what_has_ended_is_whole() -> None:
     with contextlib.closing(open_terminal(4, 20)) as terminal:
         terminal.feed(b"bye")
-        rows, others = shown(last_screen(terminal, scrollback=0))
-        assert (rows, others[-1]) == (["bye"], {"live": 0})
+        rows, others = shown(screen_of(terminal, 3, scrollback=0))
+        assert (rows, others[-1]) == (["bye"], {"live": 3})

@@ -24,7 +24,7 @@ from cloche_wire.aio import Channel
 from tests.support.callbacks import ASK, answering, pending, result_of, write_policy
 from tests.support.consoles import attach, create, terminals
 from tests.support.fake_screens import FakeScreens
-from tests.support.hub import Client, RunningHub, Time, running_hub, until
+from tests.support.hub import BOUND_S, Client, RunningHub, Time, running_hub, until
 
 
 async def names(client: Client, **params: Any) -> list[str]:
@@ -199,7 +199,9 @@ async def test_only_a_sandbox_that_runs_has_consoles(tmp_path: Path) -> None:
         await hub.happened(AuditName.CONSOLE_FAILED)
         with pytest.raises(WrongState):
             await create(client)
-        (lost,) = await terminals(client, ended=True)
+        async with asyncio.timeout(BOUND_S):
+            while (lost := (await terminals(client, ended=True))[0])["state"] == "open":
+                await asyncio.sleep(0)
         assert "qemu died" in lost["end_reason"]
         viewer = await attach(client, console="1", is_read=False)
         with pytest.raises(Cancelled, match="qemu died"):

@@ -19,6 +19,7 @@ from cloche_hub.ports import Guest, MachineSpec
 from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.consoles import Consoles
+from cloche_hub.services.live_console import LiveConsole
 from cloche_hub.services.recorded import Recorder
 from cloche_hub.services.records import Records
 from cloche_hub.store.store import open_store
@@ -217,6 +218,13 @@ async def opened(consoles: Consoles, script: str) -> Console:
     return await within(consoles.create(request, RUNS, token=TOKEN))
 
 
+def live_of(consoles: Consoles, console: Console) -> LiveConsole:
+    """A console that is open."""
+    live = consoles.live(console.id)
+    assert live is not None
+    return live
+
+
 def copy_of(screens: FakeScreens) -> FakeScreens:
     """What is on the disk now, and stays there when the hub is killed."""
     copied = FakeScreens()
@@ -233,8 +241,7 @@ async def test_the_next_hub_goes_on_with_the_same_screen_and_not_a_byte_is_lost(
     screens = FakeScreens()
     async with service(tmp_path / "one", somebody, screens) as (consoles, _, _):
         console = await opened(consoles, SHOW)
-        live = consoles.live(console.id)
-        assert live is not None
+        live = live_of(consoles, console)
         await until(lambda: "one" in live.terminal.text()[0])
         await until(lambda: screens.kept[console.id].end == live.offset)
         # Typed, shown in part, and not stored any more.
@@ -248,8 +255,7 @@ async def test_the_next_hub_goes_on_with_the_same_screen_and_not_a_byte_is_lost(
     async with service(tmp_path / "two", somebody, left) as (consoles, guest, _):
         again = await within(consoles.take_over(before, guest))
         assert (again.id, again.name, again.viewers) == (before.id, "1", ())
-        live = consoles.live(again.id)
-        assert live is not None
+        live = live_of(consoles, again)
         await until(lambda: "end x" in "".join(live.terminal.text()))
         expected = b"\x1b[1mone\x1b[0m x\r\n" + b"".join(b"%d\r\n" % n for n in range(1, 3001)) + b"end x"
         with contextlib.closing(open_terminal(10, 40)) as terminal:

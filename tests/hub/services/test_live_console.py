@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from cloche_hub.domain import driving
 from cloche_hub.domain.console import Console, Viewer, ViewerMode
 from cloche_hub.domain.driving import AttachMode
 from cloche_hub.ports import Entry, Size
+from cloche_hub.services import live_console
+from cloche_hub.services.console_display import Copy, screen_of_copy
 from cloche_hub.services.console_guest import GuestTerminal
 from cloche_hub.services.fair import FairTurns
 from cloche_hub.services.live_console import NOT_DRIVING, LiveConsole
@@ -215,6 +218,34 @@ async def test_who_is_behind_gets_the_newest_screen_and_hears_how_much_it_missed
         await slow.until(lambda: slow.screens == 2 and slow.text and slow.text[-1].endswith("9999"))
         assert slow.lost_bytes > 200_000
         assert slow.text == [row for row in made.live.terminal.text() if row]
+
+
+async def test_a_screen_that_is_dear_to_make_is_made_of_a_copy_and_what_comes_meanwhile_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, made_of = threading.Event(), screen_of_copy
+
+    def make(copy: Copy, *, scrollback: int) -> list[bytes]:
+        gate.wait(10)
+        return made_of(copy, scrollback=scrollback)
+
+    monkeypatch.setattr(live_console, "screen_of_copy", make)
+    async with scene(tmp_path) as made:
+        await made.show(b"".join(b"line %d\r\n" % number for number in range(20)))
+        ends = await made._stack.enter_async_context(channel_ends(tmp_path))
+        line, _ = made.live.join(viewer(1, id=""), ends.offered, AttachMode.WATCH, scrollback=100)
+        line.accept({"console": {}, "viewer": line.viewer_id})
+        other = await made.join("watch")
+        await until(lambda: line.backlog._is_held)
+        await made.show(b"meanwhile")
+        await other.until_shown("meanwhile")
+        gate.set()
+        later = Viewing(ends.opened, await within(ends.opened.wait_accepted()))
+        await later.until_shown("meanwhile")
+        assert later.terminal is not None
+        assert later.text == other.text
+        assert later.terminal.scrollback_rows == 16
+        assert later.offset == other.offset
 
 
 async def test_who_waits_hears_when_all_have_left(tmp_path: Path) -> None:
