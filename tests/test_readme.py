@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import re
 import shlex
@@ -36,11 +37,12 @@ def _snippets(language: str) -> list[str]:
 BLOCKING, ASYNCHRONOUS, CONSOLE, FILES = (
     "stream, piece in process",
     "aio.Hub.connect",
-    "sandbox.console",
+    "console.wait",
     "sandbox.files",
 )
+RECORDINGS = "hub.recordings"
 POLICY, APPROVALS, TOKENS, EVENTS = "hub.policy", "hub.approvals", "hub.tokens", "hub.events"
-PROGRAMS = (BLOCKING, ASYNCHRONOUS, CONSOLE, FILES, POLICY, APPROVALS, TOKENS, EVENTS)
+PROGRAMS = (BLOCKING, ASYNCHRONOUS, CONSOLE, RECORDINGS, FILES, POLICY, APPROVALS, TOKENS, EVENTS)
 
 
 def _run_program(hub: RealHub, words_in_it: str, *, cwd: Path | None = None) -> str:
@@ -99,10 +101,20 @@ def test_the_programs_do_what_they_say(hub: RealHub) -> None:
     for words_in_it, words in (
         (BLOCKING, ["hi", "stdout b'working\\n'", "stderr b'done\\n'", "0"]),
         (ASYNCHRONOUS, ["hello "]),
-        (CONSOLE, ["0"]),
+        (CONSOLE, [">>> 6 * 7\n42\n>>>\n0\n"]),
     ):
         shown = _run_program(hub, words_in_it)
         assert [word for word in words if word not in shown] == []
+
+
+@pytest.mark.machine
+def test_the_program_with_recordings_does_what_it_says(hub: RealHub, tmp_path: Path) -> None:
+    hub.start()
+    same, line = _run_program(hub, RECORDINGS, cwd=tmp_path).splitlines()
+    saved = (tmp_path / "console.cast").read_bytes()
+    assert same == f"True {hashlib.sha256(saved).hexdigest()}"
+    assert line.endswith("the key is ********")
+    assert b"hunter22" not in saved
 
 
 @pytest.mark.machine
