@@ -1,6 +1,7 @@
 """A recording under way (`ports.Recording`): what is said is dated and queued; threads shared by all recordings write it.
 
 Rule: the event loop only appends to a queue. Whoever wants to know that it is on the disk flushes, and waits.
+Rule: small pieces that come together are one: a guest that writes byte by byte must not fill the queue with dates.
 Rule: what waits is bounded. A disk that does not keep up for so long that the queue is full cuts the recording, and the
 last marker says so; who flushes before it says more never comes there.
 """
@@ -27,6 +28,10 @@ MAX_WAITING = 4 << 20
 _EAGER = 64 << 10
 # What a move without output counts for.
 _SMALL = 64
+_TOGETHER_BYTES = 2 << 10
+_TOGETHER_S = 0.01
+# Once a quarter of what may wait does: dates are worth less than what they date.
+_LATE_TOGETHER_S = 1.0
 
 
 async def on_thread(threads: Executor, work: Callable[[], T]) -> T:
@@ -56,6 +61,8 @@ class LiveRecording:
         # Each is changed on one side only: said by the event loop, taken by who has the turn.
         self._said = self._taken = self._synced = 0
         self._turn = threading.Lock()
+        # Held for a moment only, so the event loop may wait for it.
+        self._queue = threading.Lock()
         self._is_coming = self._is_over = False
         self._finishing = asyncio.Lock()
         self._row: RecordingRow | None = None
@@ -67,7 +74,9 @@ class LiveRecording:
 
     def output(self, data: bytes) -> None:
         """Something was shown."""
-        self._say(Output(self._at_s(), data), len(data) + _SMALL)
+        at_s = self._at_s()
+        if not self._add_to_last(at_s, data):
+            self._say(Output(at_s, data), len(data) + _SMALL)
 
     def resize(self, rows: int, cols: int) -> None:
         """The terminal has another size."""
@@ -100,6 +109,25 @@ class LiveRecording:
 
     def _at_s(self) -> float:
         return self._desk.elapsed_s() - self._began_at_s
+
+    def _add_to_last(self, at_s: float, data: bytes) -> bool:
+        """Whether the newest piece of output still waits, and has taken this one in."""
+        with self._queue:
+            if self._is_over or not self._moves:
+                return False
+            weight, last = self._moves[-1]
+            waiting = self._said - self._taken
+            within_s = _TOGETHER_S if waiting * 4 < self._max_waiting else _LATE_TOGETHER_S
+            if (
+                not isinstance(last, Output)
+                or at_s - last.at_s > within_s
+                or len(last.data) + len(data) > _TOGETHER_BYTES
+                or waiting + len(data) > self._max_waiting
+            ):
+                return False
+            self._moves[-1] = weight + len(data), Output(last.at_s, last.data + data)
+            self._said += len(data)
+        return True
 
     def _say(self, move: Move, weight: int) -> None:
         if self._is_over:
@@ -140,8 +168,11 @@ class LiveRecording:
     def _take(self) -> None:
         # While the disk is full nothing more is compressed, so that what waits is counted.
         self._file.drain()
-        while self._moves:
-            weight, move = self._moves.popleft()
+        while True:
+            with self._queue:
+                if not self._moves:
+                    return
+                weight, move = self._moves.popleft()
             self._file.add(move)
             self._taken += weight
             if self._file.unwritten > _EAGER:

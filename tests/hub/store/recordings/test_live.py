@@ -186,6 +186,43 @@ async def test_while_the_disk_is_full_what_waits_is_bounded(
     assert events[-1][1:] == ("m", "cut here: the disk of the hub did not keep up")
 
 
+async def test_a_guest_that_writes_byte_by_byte_does_not_cut_its_recording(
+    bench: Bench, gate: Callable[[], None]
+) -> None:
+    recording = bench.record(max_waiting=64 << 10)
+    # Nothing is written meanwhile.
+    for number in range(48 << 10):
+        bench.now_s += 0.0001
+        recording.output(b"%d" % (number % 10))
+    gate()
+    await recording.finish()
+    text = bench.text()
+    assert not bench.kept[0].is_cut
+    assert shown(text) == "0123456789" * 4915 + "01"
+
+
+async def test_small_pieces_that_come_together_are_one_and_later_ones_are_not(
+    bench: Bench, gate: Callable[[], None]
+) -> None:
+    recording = bench.record()
+    for pause_s, data in ((0, b"a"), (0.005, b"b"), (0.02, b"c"), (0, b"x" * 2048), (0, b"d")):
+        bench.now_s += pause_s
+        recording.output(data)
+    recording.marker("between")
+    recording.output(b"e")
+    gate()
+    await recording.finish()
+    events = [(at_s, text if len(text) < 10 else len(text)) for at_s, _, text in parse_cast(bench.text())[1]]
+    assert events == [
+        (0.0, "ab"),
+        (0.025, "c"),
+        (0.025, 2048),
+        (0.025, "d"),
+        (0.025, "between"),
+        (0.025, "e"),
+    ]
+
+
 async def test_what_is_said_while_it_ends_is_dropped(bench: Bench, gate: Callable[[], None]) -> None:
     recording = bench.record()
     recording.output(b"in time")
