@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cloche.cli.session import Interrupts
     from cloche.recording_messages import RecordingInfo
 
-_HEADINGS = ("ID", "OF", "SANDBOX", "STARTED", "LENGTH", "SIZE", "COMMAND", "TITLE")
+_HEADINGS = ("ID", "KIND", "SANDBOX", "STARTED", "LENGTH", "SIZE", "COMMAND", "TITLE")
 _FILE_ENDING = ".cast"
 _PIECE = 64 << 10
 _NOT_FOUND = 1

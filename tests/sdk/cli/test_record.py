@@ -27,7 +27,7 @@ async def test_recordings_are_listed_newest_first(cloche: Cloche, recording: Loc
     ran = await cloche("record", "ls")
     assert (ran.status, ran.err) == (0, "")
     heading, under_way, finished = ran.out.splitlines()
-    assert heading.split() == ["ID", "OF", "SANDBOX", "STARTED", "LENGTH", "SIZE", "COMMAND", "TITLE"]
+    assert heading.split() == ["ID", "KIND", "SANDBOX", "STARTED", "LENGTH", "SIZE", "COMMAND", "TITLE"]
     assert under_way.split()[0] == "rec_0002"
     assert "under way" in under_way
     assert "a shell" in under_way
