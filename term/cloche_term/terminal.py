@@ -11,6 +11,8 @@ Rules:
 - *Lines* are numbered from the console's beginning: the first one ever written is 0. `first_line` is the number of the
   primary screen's first row, `first_line + y` that of its row `y`, and `first_line - 1` the newest of the scrollback.
 - Whatever a program writes is shown or ignored: `feed` never raises because of it, and what is kept of it is bounded.
+  Its time is not: on a screen of the largest size a few bytes can rewrite a million cells (about 1 ms), so whoever feeds
+  a hostile program's output from an event loop does it in small pieces, or keeps screens to sizes that people have.
 """
 
 from __future__ import annotations
@@ -202,7 +204,10 @@ class Terminal(Protocol):
         """Returns the view's rows that look different since the last call, in order; all of them at the first."""
 
     def row(self, y: int) -> tuple[Run, ...]:
-        """Row `y` of the view as it was at the last `update`. Its runs cover all its cells, blank ones as spaces."""
+        """Row `y` of the view as it was at the last `update`, of which there must have been one.
+
+        Its runs cover all its cells, blank ones as spaces; no two neighbours have one style, and no text a control.
+        """
 
     def text(self) -> tuple[str, ...]:
         """The screen's rows as they are now, without trailing blanks; not the view's."""
@@ -254,7 +259,7 @@ class Terminal(Protocol):
         """Moves the view to the screen, where it follows what is written."""
 
     def search(self, text: str, *, limit: int = MOST_MATCHES) -> tuple[Match, ...]:
-        """Finds a text in scrollback and screen, whatever its case, also where a line was wrapped.
+        """Finds a text in scrollback and screen, whatever the case of its ASCII letters, also where a line was wrapped.
 
         Returns:
             The newest `limit` matches, oldest first.
@@ -276,7 +281,8 @@ class Terminal(Protocol):
         """Bytes that make this very screen in any terminal of this size that was just reset.
 
         Scrollback (its newest `scrollback_lines`), the primary screen, the alternate one if it is on; colors, cursor,
-        modes, title, and the beginning of a sequence that has only half arrived.
+        modes, title, and the beginning of a sequence that has only half arrived. That the screen is held back
+        (`Modes.is_held`) is left out, so that it shows at once.
         """
 
     def snapshot(self) -> bytes:

@@ -93,18 +93,8 @@ class RowReader:
 
     def read(self, iterator: Any) -> tuple[Run, ...]:
         """The runs of the row the iterator stands on; they cover all its cells."""
-        code = lib.ghostty_render_state_row_get(
-            iterator, lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS_RAW, self._words
-        )
-        check(code, "reading a row")
-        lib.ghostty_render_state_row_get(iterator, lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS, self._cells)
-        raw = bytes(ffi.buffer(self._words.ptr, self._words.len * _WORD_BYTES))
-        cols = self._words.len
-        # Cells nobody has written are zero: most of most rows is skipped at once.
-        used = -(-len(raw.rstrip(b"\0")) // _WORD_BYTES)
-        words = memoryview(raw).cast("Q")[:used].tolist()
-        self.has_filler = used == cols and (words[-1] >> WIDE_SHIFT) & WIDE_MASK == _FILLER
-        self.begins_wide = used > 0 and _is_wide(words[0]) and _codepoint(words[0]) > _SPACE
+        words, cols = self._load(iterator)
+        used = len(words)
         runs: list[Run] = []
         characters: list[str] = []
         begins, bits, style = 0, 0, PLAIN
@@ -135,6 +125,22 @@ class RowReader:
         if used < cols:
             runs.append(Run(" " * (cols - used), PLAIN, cols - used))
         return tuple(runs)
+
+    def _load(self, iterator: Any) -> tuple[list[int], int]:
+        """The row's cells up to the last one that is not blank, and how many there are in all."""
+        code = lib.ghostty_render_state_row_get(
+            iterator, lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS_RAW, self._words
+        )
+        check(code, "reading a row")
+        lib.ghostty_render_state_row_get(iterator, lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS, self._cells)
+        raw = bytes(ffi.buffer(self._words.ptr, self._words.len * _WORD_BYTES))
+        cols = self._words.len
+        # Cells nobody has written are zero: most of most rows is skipped at once.
+        used = -(-len(raw.rstrip(b"\0")) // _WORD_BYTES)
+        words = memoryview(raw).cast("Q")[:used].tolist()
+        self.has_filler = used == cols and (words[-1] >> WIDE_SHIFT) & WIDE_MASK == _FILLER
+        self.begins_wide = used > 0 and _is_wide(words[0]) and _codepoint(words[0]) > _SPACE
+        return words, cols
 
     def _unusual(self, word: int, x: int) -> str:
         """The text of a cell that is wide, combined of several code points, or only coloured."""

@@ -72,9 +72,11 @@ def test_a_program_that_cuts_its_own_lines_loses_what_cannot_be_stored_and_no_mo
 
 @pytest.mark.parametrize("half", [b"\x1b^\xc2\x90", b"\x1b_ab\x9b1", "\x1bX❤️".encode()])
 def test_a_string_that_a_control_of_eight_bits_has_ended_can_be_stored(half: bytes, opened: Opener) -> None:
-    terminal = opened(5, 20, b"before" + half)
+    terminal = opened(5, 20, b"\x1b[?47h\x1b[Hbehind\x1b[?47lbefore" + half)
     restored = restore(terminal.snapshot())
-    for each in (terminal, restored):
-        each.feed(b"m\x1b\\after")
-    assert look_of(restored) == look_of(terminal)
+    for more in (b"m\x1b\\after", b"\x1b[?47h"):
+        for each in (terminal, restored):
+            each.feed(more)
+        assert look_of(restored) == look_of(terminal)
+    assert restored.text()[0] == "behind"
     restored.close()

@@ -42,6 +42,7 @@ def test_a_wider_screen_keeps_about_as_many_lines(native: NativeOpener) -> None:
         (b"\x1b]2;rm -rf ~\x07\x1b[21t", b""),
         (b"\x1b]52;c;?\x07", b""),
         (b"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\", b""),
+        (b"\x1b_25a1;s\x1b\\", b""),
     ],
 )
 def test_what_programs_may_ask_is_answered_and_nothing_else(
@@ -93,6 +94,16 @@ def test_modes_and_values_are_asked_by_key(native: NativeOpener) -> None:
     assert terminal.get("COLOR_CURSOR", "GhosttyColorRgb") is None
     with pytest.raises(LibraryError, match="mode 31000"):
         terminal.mode(31000)
+
+
+def test_a_terminal_that_does_not_wrap_still_has_its_lines_wrapped_anew(native: NativeOpener) -> None:
+    terminal = native(3, 10, b"\x1b[?7labcdefghij")
+    terminal.resize(3, 5)
+    assert terminal.text(0, 1) == ["abcde", "fghij"]
+    assert not terminal.mode(7)
+    terminal.write(b"\x1b[?7h")
+    terminal.resize(3, 10)
+    assert terminal.mode(7)
 
 
 def test_text_is_read_by_rows(native: NativeOpener) -> None:

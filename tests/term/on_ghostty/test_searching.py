@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+
 from cloche_term.on_ghostty.searching import MOST_NEEDLE_BYTES
 from cloche_term.terminal import Match
 from tests.term.on_ghostty.conftest import Opener
@@ -60,4 +62,7 @@ def test_only_the_newest_are_told_of_more_matches_than_anybody_wants(opened: Ope
 
 def test_a_screen_full_of_matches_costs_no_more_than_are_wanted(opened: Opener) -> None:
     terminal = opened(50, 200, b"a" * 2_000_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert len(terminal.search("a", limit=10)) == 10
+    # All of them would take some 800 MiB.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
