@@ -25,8 +25,9 @@ class _ListsByDefault(TyperGroup):
     """`cloche consoles box` is `cloche consoles ls box`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Puts the command in where none is named."""
-        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+        """Puts the command in where none is named, but not for who is being offered commands."""
+        is_named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        if not is_named and not ctx.resilient_parsing:
             args = ["ls", *args]
         return super().parse_args(ctx, args)
 

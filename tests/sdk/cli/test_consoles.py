@@ -68,3 +68,13 @@ async def test_a_console_that_is_not_there_is_one_line(cloche: Cloche) -> None:
     assert ran.status == 125
     assert ran.err.startswith("cloche: no console")
     assert ran.err.count("\n") == 1
+
+
+async def test_the_shell_is_offered_the_commands_and_behind_them_consoles(program: Cloche) -> None:
+    async def offered(line: str) -> list[str]:
+        env = {"_CLOCHE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        return (await program(env=env)).out.split()
+
+    assert await offered("cloche consoles ") == ["ls", "close", "screen"]
+    assert "box/work" in await offered("cloche consoles close box/w")
+    assert "box/work" in await offered("cloche attach box/w")
