@@ -176,6 +176,8 @@ async def test_while_the_disk_is_full_what_waits_is_bounded(
     with monkeypatch.context() as patch:
         patch.setattr(bench.file, "_write", _full)
         for number in range(20):
+            # Far enough apart to be pieces of their own.
+            bench.now_s += 2
             recording.output(b"%02d" % number + b"x" * 98)
             with pytest.raises(NoSpace):
                 await recording.flush()
