@@ -221,7 +221,9 @@ def _asked_of(hub: aio.Hub, sandbox: str) -> list[Coroutine[Any, Any, dict[str, 
     """Every other request about a sandbox."""
     requests: dict[str, dict[str, Any]] = {
         "exec": {"argv": ["true"]},
-        "console.open": {"rows": 24, "cols": 80},
+        "console.create": {"rows": 24, "cols": 80},
+        "console.attach": {},
+        "console.close": {},
         "file.read": {"path": "/etc/passwd"},
         "file.write": {"path": "x"},
         "file.stat": {"path": "/"},

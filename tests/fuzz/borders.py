@@ -178,8 +178,14 @@ BORDERS: dict[str, Border] = {
     "hub: exec": Border(_recorded(requests.parse_exec), REQUEST, [
         {"sandbox": "sb_1", **_PROGRAM, "timeout_s": 1.5, "stdin": True},
     ]),
-    "hub: console.open": Border(_recorded(console_requests.parse_console), REQUEST, [
-        {"sandbox": "sb_1", **_PROGRAM, "rows": 24, "cols": 80, "term": "xterm"},
+    "hub: console.create": Border(_recorded(console_requests.parse_create_console), REQUEST, [
+        {"sandbox": "sb_1", **_PROGRAM, "rows": 24, "cols": 80, "term": "xterm", "name": "a-1", "record": False},
+    ]),
+    "hub: console.attach": Border(console_requests.parse_attach, REQUEST, [
+        {"sandbox": "sb_1", "console": "1", "mode": "take", "rows": 24, "cols": 80, "scrollback": 100},
+    ]),
+    "hub: what a viewer says": Border(console_requests.parse_viewer_message, REQUEST, [
+        {"resize": {"rows": 24, "cols": 80}}, {"signal": "TERM"}, {"give": "v2"}, {"ask": True}, {"refresh": True},
     ]),
     "hub: callback.serve": Border(parse_serve, REQUEST, [
         {"sandbox": "sb_1", "methods": ["pay.*", "say"], "registration": "a"},

@@ -25,7 +25,7 @@ MAX_SCROLLBACK = 10_000
 DEFAULT_ROWS, DEFAULT_COLS = 24, 80
 DEFAULT_TERM = "xterm-256color"
 
-_PROGRAM = ("sandbox", "argv", "env", "cwd", "user", "rows", "cols", "term")
+_OF_CREATE = ("sandbox", "name", "argv", "env", "cwd", "user", "rows", "cols", "term", "record")
 _TERM = re.compile(r"[!-~]{1,64}", re.ASCII)
 _SIGNAL = re.compile(r"[A-Z0-9][A-Z0-9+-]{0,19}", re.ASCII)
 _LAST_SIGNAL = 64
@@ -71,25 +71,31 @@ class AttachRequest:
     """Lines of what has left the screen already."""
 
 
-def parse_console(params: object) -> ConsoleRequest:
-    """A `console.open` from its parameters.
-
-    Raises:
-        BadRequest: names the field.
-    """
-    return _parse_program(Fields.of(params, _PROGRAM), name=None, record=False)
-
-
 def parse_create_console(params: object) -> ConsoleRequest:
     """A `console.create` from its parameters.
 
     Raises:
         BadRequest: names the field.
     """
-    fields = Fields.of(params, (*_PROGRAM, "name", "record"))
+    fields = Fields.of(params, _OF_CREATE)
     name = fields.optional_text("name")
-    return _parse_program(
-        fields,
+    argv = None if fields.values.get("argv") is None else parse_argv(fields)
+    env = {"TERM": DEFAULT_TERM, **parse_env(fields)}
+    term = fields.optional_text("term")
+    if term is not None:
+        if not _TERM.fullmatch(term):
+            raise BadRequest(f"term must be 1 to 64 printable characters without spaces, not {term[:64]!r}")
+        env["TERM"] = term
+    check_together(argv or (), env)
+    rows, cols = _parse_size(fields)
+    return ConsoleRequest(
+        sandbox=check_reference(fields.text("sandbox")),
+        argv=argv,
+        env=env,
+        cwd=parse_folder(fields, "cwd"),
+        user=parse_user(fields),
+        rows=rows,
+        cols=cols,
         name=None if name is None else check_console_name(name),
         record=fields.flag("record", default=True),
     )
@@ -195,29 +201,6 @@ def parse_viewer_message(message: object) -> ViewerMessage:
             if not fields.flag(word, default=False):
                 raise BadRequest(f"{word} must be true")
     return _WORDS[word]
-
-
-def _parse_program(fields: Fields, *, name: str | None, record: bool) -> ConsoleRequest:
-    argv = None if fields.values.get("argv") is None else parse_argv(fields)
-    env = {"TERM": DEFAULT_TERM, **parse_env(fields)}
-    term = fields.optional_text("term")
-    if term is not None:
-        if not _TERM.fullmatch(term):
-            raise BadRequest(f"term must be 1 to 64 printable characters without spaces, not {term[:64]!r}")
-        env["TERM"] = term
-    check_together(argv or (), env)
-    rows, cols = _parse_size(fields)
-    return ConsoleRequest(
-        sandbox=check_reference(fields.text("sandbox")),
-        argv=argv,
-        env=env,
-        cwd=parse_folder(fields, "cwd"),
-        user=parse_user(fields),
-        rows=rows,
-        cols=cols,
-        name=name,
-        record=record,
-    )
 
 
 def _parse_size(fields: Fields) -> tuple[int, int]:

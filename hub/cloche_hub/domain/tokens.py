@@ -54,7 +54,6 @@ _OF_OWNERS = {
     "sandbox.remove": Reach.OWN,
     "sandbox.boot_log": Reach.OWN,
     "exec": Reach.OWN,
-    "console.open": Reach.OWN,
     "console.create": Reach.OWN,
     "console.list": Reach.OWN,
     "console.close": Reach.OWN,

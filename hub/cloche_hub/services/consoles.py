@@ -41,7 +41,6 @@ from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.console_attach import Attachments
 from cloche_hub.services.console_life import Around, Life, Start
-from cloche_hub.services.console_open import open_console
 from cloche_hub.services.console_stored import load_screen, load_terminal, restored
 from cloche_hub.services.fair import FairTurns
 from cloche_hub.services.held import HUB
@@ -343,20 +342,6 @@ class Consoles:
 
     def _is_there(self, sandbox_id: str) -> bool:
         return any(sandbox.id == sandbox_id for sandbox in self._sandboxes.live(owner=None))
-
-    # `console.open`.
-
-    async def open(self, channel: Channel, request: ConsoleRequest, sandbox: Sandbox, *, actor: str) -> None:
-        """See `open_console`."""
-        await open_console(
-            channel,
-            request,
-            guest_params(new_id("con"), request),
-            sandbox,
-            sandboxes=self._sandboxes,
-            recorder=self._recorder,
-            actor=actor,
-        )
 
 
 def guest_params(console_id: str, request: ConsoleRequest) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from cloche_hub.domain.console_requests import (
     SendSignal,
     Take,
     parse_attach,
-    parse_console,
     parse_console_reference,
     parse_create_console,
     parse_viewer_message,
@@ -27,12 +26,12 @@ from cloche_hub.errors import BadRequest
 
 
 def console(**params: Any) -> ConsoleRequest:
-    return parse_console({"sandbox": "web", **params})
+    return parse_create_console({"sandbox": "web", **params})
 
 
 def test_an_empty_request_is_a_login_shell_on_a_usual_terminal() -> None:
     assert console() == ConsoleRequest(
-        "web", None, {"TERM": "xterm-256color"}, cwd=None, user=None, rows=24, cols=80, record=False
+        "web", None, {"TERM": "xterm-256color"}, cwd=None, user=None, rows=24, cols=80
     )
 
 
@@ -48,7 +47,6 @@ def test_a_full_request_is_taken_over() -> None:
         user="root",
         rows=1,
         cols=1000,
-        record=False,
     )
 
 

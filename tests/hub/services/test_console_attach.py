@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from cloche_hub.errors import BadRequest, Cancelled, NoSpace, TooLarge
 from cloche_hub.services import console_attach
 from cloche_wire.limits import Limits
 from tests.support.consoles import attach, create, terminals
+from tests.support.fake_agent import counted
 from tests.support.hub import RunningHub, running_hub, until, within
 
 SLOW = Limits(window=16 << 10)
@@ -223,3 +225,55 @@ async def test_who_does_not_take_the_last_of_a_console_is_not_waited_for(
         await quick.result()
         await hub.happened(AuditName.CONSOLE_DETACHED, times=2)
         await within(stuck.channel.result())
+
+
+async def test_a_viewer_goes_on_over_new_links_and_so_does_its_console_without_loss_or_doubling(
+    tmp_path: Path,
+) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        await create(client)
+        viewer = await attach(client)
+        data = counted(100_000).replace(b"\x04", b"\x05").replace(b"\x1b", b"\x1c")
+        for cut in (client.cut, None, client.cut):
+            viewer.output = b""
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(viewer.type(data))
+                await viewer.until(lambda: viewer.output)
+                if cut is None:
+                    hub.machine.agent.drop_link()
+                else:
+                    await cut()
+                    await client.link()
+                await viewer.until(lambda: len(viewer.output) >= len(data))
+            assert viewer.output == data
+            assert viewer.screens == 1
+
+
+async def test_viewers_hear_of_the_end_only_when_it_is_durable(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        await create(client)
+        viewer = await attach(client)
+        hub.store.gate.clear()
+        await viewer.type(b"\x04")
+        async with asyncio.TaskGroup() as tasks:
+            ended = tasks.create_task(viewer.result())
+            await until(lambda: hub.store.waiting)
+            for _ in range(5):
+                await client.call("sandbox.list")
+            assert not ended.done()
+            hub.store.gate.set()
+        assert ended.result()["exit_code"] == 0
+
+
+async def test_the_audit_has_neither_keys_nor_output_nor_a_variables_value(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        await create(client, env={"KEY": "hunter2"})
+        viewer = await attach(client)
+        await viewer.type(b"hunter3\x04")
+        await viewer.result()
+        (opened,) = await hub.events(AuditName.CONSOLE_OPENED)
+        assert opened.detail["env_names"] == ["KEY", "TERM"]
+        assert "hunter" not in str([await hub.events(), hub.logs])

@@ -126,13 +126,12 @@ async def test_who_comes_later_sees_exactly_what_who_was_there_sees(
 
 
 async def test_the_hub_answers_what_a_program_asks_its_terminal(tmp_path: Path, agent: AgentProcess) -> None:
-    asks = r"stty raw -echo; printf '\033[6n'; head -c 6 | od -c"
+    asks = r"stty raw -echo; printf '\033[6n'; head -c 6 | od -c; exec sleep 100"
     async with hub_of(tmp_path, agent) as hub, hub.client() as client:
         await client.create(name="a")
         await create(client, argv=["sh", "-c", asks])
         viewer = await attach(client, mode="watch")
         await viewer.until_shown("033   [   1   ;   1   R")
-        assert (await viewer.result())["exit_code"] == 0
 
 
 async def test_a_flood_reaches_a_slow_viewer_as_screens_and_the_interrupt_goes_through(

@@ -42,7 +42,6 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "sandbox.remove": sandboxes.remove,
         "sandbox.boot_log": sandboxes.boot_log,
         "exec": execs.exec_,
-        "console.open": consoles.open_,
         "console.create": consoles.create,
         "console.list": consoles.list_,
         "console.close": consoles.close,

@@ -7,7 +7,6 @@ import asyncio
 from cloche_hub.domain.console import Console
 from cloche_hub.domain.console_requests import (
     parse_attach,
-    parse_console,
     parse_console_reference,
     parse_create_console,
 )
@@ -72,10 +71,3 @@ async def find_console(services: Services, token: Token, kind: str, fields: Fiel
     """
     sandbox = await find_sandbox(services, token, kind, fields)
     return services.consoles.find(sandbox.id, parse_console_reference(fields))
-
-
-async def open_(services: Services, token: Token, channel: Channel) -> None:
-    """`console.open`: the channel is spliced to the guest's and carries the terminal's bytes."""
-    request = parse_console(channel.params)
-    sandbox = await find_sandbox(services, token, channel.kind, Fields(channel.params))
-    await services.consoles.open(channel, request, sandbox, actor=token.id)
