@@ -32,6 +32,8 @@ from cloche_hub.server.listener import ListenerOptions
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.reaper import reap_for_ever
 from cloche_hub.settings import Settings, load_settings
+from cloche_hub.store.recordings.recordings import open_recordings
+from cloche_hub.store.screens import open_screens
 from cloche_hub.store.store import Store, open_store
 from cloche_hub.store.transaction import Transaction
 from cloche_wire.aio import Channel, Handler, Heartbeat, Peer, WebSocketTransport
@@ -315,6 +317,7 @@ async def running_hub(
     screens: FakeScreens | None = None,
     clock: Clock | None = None,
     full_disk: bool = False,
+    on_disk: bool = False,
     listener: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> AsyncIterator[RunningHub]:
@@ -325,6 +328,7 @@ async def running_hub(
         images, hypervisor, screens: fakes that a test has set up.
         clock: now.
         full_disk: whether nothing can be written from the start.
+        on_disk: keep screens and recordings in the home as a real hub does, and not in the fakes.
         listener: bounds of the listener that are no settings.
         settings: the hub's; a machine in software emulation is waited for no longer than one on kvm unless they say so.
     """
@@ -337,7 +341,13 @@ async def running_hub(
         patch.setattr("cloche_hub.app.ListenerOptions", partial(ListenerOptions, **(listener or {})))
         configured = load_settings(**{"tcg_scale": 1, **settings})
         with capture_logs() as logs, ungrouped():
-            async with open_store(home) as real, hypervisor.running(), asyncio.TaskGroup() as tasks:
+            async with (
+                open_store(home) as real,
+                open_screens(home) as real_screens,
+                open_recordings(real, home) as real_recordings,
+                hypervisor.running(),
+                asyncio.TaskGroup() as tasks,
+            ):
                 # Nothing here proves what survives a power cut (tests of the store do), and a sync costs milliseconds.
                 await real._database._writer.execute_fetchall("PRAGMA synchronous = OFF")
                 store, stop = FlakyStore(real), asyncio.Event()
@@ -346,7 +356,9 @@ async def running_hub(
                 serving = tasks.create_task(
                     serve(
                         configured,
-                        Kept(store, screens, recordings),
+                        Kept(store, real_screens, real_recordings)
+                        if on_disk
+                        else Kept(store, screens, recordings),
                         images,
                         hypervisor,
                         ready=ready.set_result,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,19 @@ from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.errors import BadRequest, CommandNotStarted, MachineFailed
 from cloche_hub.ports import MachineExit
 from cloche_wire.aio import Channel
+from tests.support.casts import shown
+from tests.support.consoles import attach, create
 from tests.support.hub import RunningHub, running_hub, within
 
 SECRET = "hunter2-and-more"
 
 
 def kept(home: Path) -> bytes:
-    """Everything in the hub's home."""
-    return b"".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file())
+    """Everything in the hub's home, recordings as text."""
+    files = [path for path in sorted(home.rglob("*")) if path.is_file()]
+    return b"".join(
+        gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files
+    )
 
 
 async def said(hub: RunningHub) -> str:
@@ -38,6 +44,39 @@ async def test_a_secret_is_in_the_environment_of_the_machine_and_nowhere_else(tm
         await client.call("sandbox.remove", sandbox="a")
         assert SECRET not in str([made, listed]) + await said(hub)
     assert b"TOKEN" in kept(tmp_path / "home")
+    assert SECRET.encode() not in kept(tmp_path / "home")
+
+
+async def test_recordings_of_whatever_runs_in_the_sandbox_have_it_masked(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home", on_disk=True) as hub, hub.client() as client:
+        await client.create(name="a", secrets={"TOKEN": SECRET, "KEY": f"{SECRET}\nnext line"})
+        await client.run("a", "echo", f"token {SECRET}, key {SECRET}\nnext line.", record=True)
+        with pytest.raises(CommandNotStarted):
+            await client.run("a", f"nope-{SECRET}", record=True)
+        console = await create(client, argv=["vim", SECRET], name="work")
+        viewer = await attach(client)
+        for letter in f"<{SECRET}>":
+            await viewer.type(letter.encode())
+            await viewer.until_shown(letter)
+        await viewer.until_shown(f"<{SECRET}>")
+        await viewer.type(b"\x04")
+        await viewer.result()
+        viewer.close()
+        rows = (await client.call("recording.list"))["recordings"]
+        assert {row["kind"] for row in rows} == {"exec", "console"}
+        assert [row["of"] for row in rows].count(console["id"]) == 1
+        found = await client.call("recording.search", text="token")
+        assert [hit["line"] for hit in found["hits"]] == [
+            f"token {'*' * len(SECRET)}, key {'*' * (len(SECRET) + len('  next line'))}."
+        ]
+        assert (await client.call("recording.search", text=SECRET))["hits"] == []
+        await client.call("sandbox.remove", sandbox="a")
+        assert SECRET not in str([rows]) + await said(hub)
+    # A recording has it in pieces, so what they show together counts.
+    casts = [gzip.decompress(path.read_bytes()) for path in (tmp_path / "home/recordings").iterdir()]
+    played = "".join(map(shown, casts))
+    assert f"<{'*' * len(SECRET)}>" in played
+    assert SECRET not in played
     assert SECRET.encode() not in kept(tmp_path / "home")
 
 
