@@ -177,7 +177,8 @@ class Console:
         """Waits until the screen shows something new that matches; returns the screen, with its `match`.
 
         What is searched is the screen's text as a person sees it: rows with line feeds between them (a long line is
-        several rows), and in the cursor's row blanks up to the cursor, so that the prompt `$ ` has its blank.
+        several rows), without the blanks at their ends; but in the cursor's row blanks reach up to the cursor, so that
+        the prompt `$ ` has its blank while it waits.
 
         New is what was not there, just so, when `until` last found something: everything behind that place, also as
         the screen scrolls, and rows above it that read otherwise now. So a prompt that was found is not found again,
