@@ -47,7 +47,7 @@ def _ask(line: str) -> list[str]:
 
 
 def test_commands_are_completed(home: Path) -> None:
-    assert _ask("cloche r") == ["run", "rm"]
+    assert _ask("cloche r") == ["run", "rm", "record"]
     assert _ask("cloche image b") == ["build"]
 
 
