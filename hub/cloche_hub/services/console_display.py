@@ -120,7 +120,7 @@ class Display:
         assert not self._pending
         self.received += count
         self.offset += count
-        self._touch()
+        self.touch()
 
     async def feed_for_ever(self) -> None:
         """Feeds what comes, until cancelled."""
@@ -202,10 +202,11 @@ class Display:
                 self._pending.appendleft(replace(pending, entry=rest, packed=messages.output(rest)))
             fed = Fed(data, self.terminal.feed(data))
             self.offset += len(data)
-        self._touch()
+        self.touch()
         self._on_fed(fed)
 
-    def _touch(self) -> None:
+    def touch(self) -> None:
+        """The screen is to be looked at anew."""
         self.revision += 1
         self._made = None
         self._changed.set()

@@ -234,6 +234,9 @@ class LiveConsole:
 
     def replace(self, console: Console) -> None:
         """It is another one now."""
+        if console.is_open != self._console.is_open:
+            # Who only looks hears of the end, too, although nothing more is shown.
+            self._display.touch()
         self._console = console
         self._on_changed(console)
 

@@ -106,6 +106,27 @@ async def test_the_end_is_seen_although_nobody_reads_until_then(
         assert (told[-1]["state"], told[-1]["lines"][0][:4]) == ("ended", "last")
 
 
+async def test_the_end_is_seen_although_a_viewer_does_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cloche_hub.services.console_attach.DELIVERY_S", 3600)
+    async with (
+        running_hub(tmp_path / "home") as hub,
+        hub.client(limits=Limits(window=8 << 10)) as slow,
+        hub.client() as client,
+    ):
+        await client.create(name="a")
+        await create(client)
+        stuck = await attach(slow, is_read=False)
+        await stuck.type(b"x" * 20_000)
+        screens = follow(client).messages()
+        await until_line(screens, "x" * 80)
+        await stuck.type(b"\x04")
+        while (await within(anext(screens)))["state"] != "ended":
+            pass
+        stuck.channel.reset(Cancelled("enough"))
+
+
 async def test_many_follow_and_leave_as_they_like(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         await client.create(name="a")
