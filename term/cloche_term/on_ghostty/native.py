@@ -267,6 +267,29 @@ class NativeTerminal:
         rows += [""] * (last - first + 1 - len(rows))
         return [joined(row).rstrip(" ") for row in rows]
 
+    def printed(self, first: int, last: int) -> str:
+        """The bytes that print these rows, counted from the oldest of the scrollback, one line below the other.
+
+        As the library sees it: without links, and without the backgrounds of blanks at the ends of lines.
+        """
+        options = sized("GhosttyFormatterTerminalOptions")
+        options.emit = lib.GHOSTTY_FORMATTER_FORMAT_VT
+        # A wrapped line is one line, which the other terminal wraps anew.
+        options.unwrap = options.trim = True
+        chosen = self.selection(first, last, self.get("COLS") - 1)
+        options.selection = chosen
+        formatter = ffi.new("GhosttyFormatter*")
+        check(lib.ghostty_formatter_terminal_new(NULL, formatter, self.handle, options[0]), "preparing lines")
+        try:
+            return read_allocated(
+                lambda allocator, out, length: lib.ghostty_formatter_format_alloc(
+                    formatter[0], allocator, out, length
+                ),
+                "writing lines",
+            ).decode(errors="replace")
+        finally:
+            lib.ghostty_formatter_free(formatter[0])
+
 
 class State:
     """What can have changed after any piece of output."""

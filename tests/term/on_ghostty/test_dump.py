@@ -120,6 +120,10 @@ def test_the_screen_is_the_same_and_goes_on_the_same(written: bytes, opened: Ope
         assert _seen(redrawn) == _seen(terminal)
 
 
+def _all_lines(terminal: Terminal) -> tuple[str, ...]:
+    return terminal.lines(terminal.first_line - terminal.scrollback_rows, terminal.first_line + terminal.rows)
+
+
 @pytest.mark.parametrize("half", [b"\x1b[38;5", b"\xe6\x97", b"\x1b]2;half a ti", b"\x1bP+q54"])
 def test_half_a_sequence_goes_on_where_the_dump_ends(half: bytes, opened: Opener) -> None:
     terminal = opened(5, 20, b"a" + half)
@@ -145,6 +149,31 @@ def test_lines_that_were_wrapped_wrap_anew(opened: Opener) -> None:
         each.resize(5, 50)
     assert redrawn.lines(0, 10) == terminal.lines(0, 10)
     assert "a long line that wraps over more than one row" in redrawn.lines(0, 10)
+
+
+@pytest.mark.parametrize("cols", [12, 20, 80])
+def test_lines_far_above_come_along_with_their_styles_and_wrap_anew(cols: int, opened: Opener) -> None:
+    written = b"".join(
+        b"\x1b[3%dmline \x1b[1;48;2;1;2;%dm%d\x1b[0m %s  %s\r\n"
+        % (number % 8, number % 256, number, "日本".encode(), b"y" * (number % 40))
+        for number in range(700)
+    )
+    terminal = opened(5, cols, written)
+    redrawn = _redrawn(terminal, opened, scrollback_lines=10_000)
+    assert redrawn.scrollback_rows == terminal.scrollback_rows
+    for each in (terminal, redrawn):
+        each.scroll_to(each.first_line - each.scrollback_rows + 7)
+    assert _seen(redrawn) == _seen(terminal)
+    for each in (terminal, redrawn):
+        each.scroll_to_end()
+        each.resize(5, cols + 9)
+    assert _all_lines(redrawn) == _all_lines(terminal)
+
+
+def test_one_line_that_wraps_on_and_on_is_shown_as_it_is(opened: Opener) -> None:
+    terminal = opened(5, 20, b"abcdefghi " * 1500)
+    redrawn = _redrawn(terminal, opened, scrollback_lines=10_000)
+    assert _all_lines(redrawn) == _all_lines(terminal)
 
 
 @pytest.mark.parametrize("entry", [1049, 1047, 47])
