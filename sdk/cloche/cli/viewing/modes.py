@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+HELD = "?2026"
 OFF_BY_DEFAULT = (
     "?47", "?1047", "?1049",  # the other screen
     "?5",  # reverse video
     "?6", "?69",  # the cursor and the margins bound to a part of the screen
     "?12",  # the cursor blinks
     "?45",  # backspace goes on in the line above
-    "?2026",  # output held back
+    HELD,  # output held back
     "?2027",  # how wide joined characters are
     "4",  # letters pushed aside instead of written over
     "20",  # a line's end that is two characters
@@ -102,6 +103,11 @@ class Modes:
     def is_alternate(self) -> bool:
         """Whether the other screen is shown."""
         return any(self._switched.get(mode) for mode in ALTERNATE)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the terminal holds back what is written, until the program's update of its screen is whole."""
+        return self._switched.get(HELD, False)
 
     @property
     def is_reporting(self) -> bool:

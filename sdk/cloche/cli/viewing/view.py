@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cloche.cli.columns import cut, padded
 from cloche.cli.output import clean_line
 from cloche.cli.viewing.filtering import CLEAR, GuestOutput
+from cloche.cli.viewing.modes import HELD
 from cloche.console_events import Live, Output, Resized, ScreenBegins
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ class View:
 
     @property
     def is_in_update(self) -> bool:
-        """Whether the program is in the middle of changing its screen, so that painting may wait a moment."""
-        return self._terminal is not None and self._terminal.modes.is_held
+        """Whether the program is in the middle of changing its screen, so that showing it may wait a moment."""
+        return self._output.modes.is_held if self._terminal is None else self._terminal.modes.is_held
 
     @property
     def is_reporting(self) -> bool:
@@ -139,6 +140,13 @@ class View:
         if self._painter is None or not self._is_whole:
             return b""
         return self._painter.frame(self._line or status)
+
+    def let_go(self) -> bytes:
+        """The moment is over: an update that is never whole must not keep a terminal from showing anything."""
+        if not self._output.modes.is_held:
+            return b""
+        self._output.modes.switch(HELD, is_on=False)
+        return _LET_GO
 
     def close(self) -> bytes:
         """Gives the terminal back, the cursor below what was shown."""

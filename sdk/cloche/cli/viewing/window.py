@@ -35,7 +35,7 @@ LINE_S = 3.0
 """How long a line of ours stays."""
 _FRAME_S = 1 / 30
 _UPDATE_S = 1.0
-"""How long painting waits for a program that is in the middle of changing its screen."""
+"""How long a program that is in the middle of changing its screen is waited for."""
 _LAST_WORD_S = 2.0
 
 
@@ -122,6 +122,7 @@ class Window:
             held_since = (held_since or now()) if self._view.is_in_update else None
             if held_since is None or now() >= held_since + _UPDATE_S:
                 async with self._turn:
+                    await self._write(self._view.let_go() if held_since is not None else b"")
                     await self._write(self._view.frame(source.status()))
             if self._view.is_painted:
                 await asyncio.sleep(_FRAME_S)

@@ -37,6 +37,11 @@ def test_a_terminal_that_types_by_itself_is_known() -> None:
     assert not _after(("?1003", True), ("?1003", False), ("?2004", True)).is_reporting
 
 
+def test_a_terminal_that_holds_back_is_known() -> None:
+    assert _after(("?2026", True)).is_held
+    assert not _after(("?2026", True), ("?2026", False)).is_held
+
+
 def test_colours_links_shape_keys_and_title_are_put_back() -> None:
     modes = Modes(has_link=True, has_shape=True, has_long_keys=True, has_title=True)
     modes.colours |= {"111", "104"}

@@ -186,13 +186,17 @@ def test_a_terminal_that_was_somebody_else_s_for_a_while_is_told_the_screen_anew
     assert painted.lines[0].startswith("one ")
 
 
-def test_an_unfinished_update_is_known() -> None:
-    window = _Window(LARGE, is_driving=False)
-    window.show(_console(SMALL))
-    states = [window.view.is_in_update]
-    window.take(Output(b"\x1b[?2026h"))
-    states.append(window.view.is_in_update)
-    assert states == [False, True]
+def test_an_unfinished_update_is_known_and_not_waited_for_for_ever() -> None:
+    for size in (SMALL, LARGE):
+        window = _Window(size, is_driving=False)
+        window.show(_console(SMALL))
+        states = [window.view.is_in_update]
+        window.take(Output(b"\x1b[?2026h"))
+        states.append(window.view.is_in_update)
+        assert states == [False, True]
+        window.feed(window.view.let_go())
+        assert not window.terminal.modes.is_held
+        assert window.view.let_go() == b""
 
 
 def test_the_terminal_is_given_back_with_the_cursor_below() -> None:

@@ -54,3 +54,16 @@ async def test_a_terminal_that_takes_nothing_keeps_nobody_and_a_second_signal_en
             os.kill(terminal.process.pid, signal.SIGTERM)
         assert await terminal.process.wait() == 128 + signal.SIGTERM
         assert termios.tcgetattr(terminal.ours)[3] & termios.ECHO
+
+
+async def test_an_update_that_is_never_whole_does_not_keep_the_terminal_from_showing() -> None:
+    async with shell_in_terminal(
+        "box", "--", "sh", "-c", "echo ready; read x; printf '\\033[?2026hheld'; cat"
+    ) as terminal:
+        await terminal.has_on_screen("ready")
+        terminal.type(b"\r")
+        await terminal.shows(b"\x1b[?2026hheld")
+        begun = len(terminal.seen)
+        await terminal.until(lambda: b"\x1b[?2026l" in terminal.seen[begun:])
+        terminal.type(b"\x1d")
+        assert await terminal.ends() == 0
