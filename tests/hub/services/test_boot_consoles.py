@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,11 @@ import pytest
 
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.plain_text import GAP
-from cloche_hub.errors import NotFound, WrongState
-from cloche_hub.ports import MachineExit
+from cloche_hub.errors import InternalError, NotFound, WrongState
+from cloche_hub.ports import BootOutput, MachineExit
 from cloche_hub.services.fair import FairTurns
 from tests.support.consoles import Viewing, attach
-from tests.support.fake_hypervisor import BOOT_LOG
+from tests.support.fake_hypervisor import BOOT_LOG, FakeMachine
 from tests.support.hub import Client, Time, running_hub, until, within
 
 BOOTED = BOOT_LOG.decode().strip()
@@ -257,6 +257,32 @@ async def test_another_owners_does_not_exist(tmp_path: Path) -> None:
             assert await listed(bob, ended=True) == []
             with pytest.raises(NotFound):
                 await watch(bob)
+
+
+async def test_a_defect_in_one_is_its_end_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        viewer = await watch(client)
+        follow = FakeMachine.follow_boot_log
+
+        async def fail(_machine: FakeMachine) -> AsyncGenerator[BootOutput]:
+            yield BootOutput(b"")
+            raise RuntimeError("a defect")
+
+        monkeypatch.setattr(FakeMachine, "follow_boot_log", fail)
+        await client.create(name="b")
+        with pytest.raises(InternalError):
+            await (await watch(client, "b")).result()
+        monkeypatch.setattr(FakeMachine, "follow_boot_log", follow)
+        again = await watch(client, "b")
+        assert again.text == [BOOTED]
+        hub.hypervisor.machines[viewer.console["sandbox"]].print(b"still here\n")
+        await viewer.until_shown("still here")
+        again.close()
+        viewer.close()
+        assert [line["event"] for line in hub.logs if line["log_level"] == "error"] == ["boot_console_defect"]
 
 
 async def test_a_hub_that_stops_leaves_no_watch_behind(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ async def test_the_guest_hears_of_its_bytes_being_read_only_when_they_are_on_the
         tape.received(1, b"y" * 10)
         tape.received(2, b"z")
         await until(lambda: passed == {1: 110, 2: 1})
-        assert [code for code, _ in await it.events()] == ["o", "o", "o"]
+        assert "".join(text for _, text in await it.events()) == "x" * 100 + "y" * 10 + "z"
 
 
 async def test_a_quarter_of_a_window_does_not_wait_for_more(
@@ -197,6 +197,21 @@ async def test_a_recording_that_cannot_be_finished_now_is_finished_later(tmp_pat
                 await asyncio.sleep(0)
             finishing.cancel()
         assert not (await it.row()).is_cut
+
+
+async def test_a_recording_whose_finish_was_called_off_is_finished_later(tmp_path: Path) -> None:
+    async with archive(tmp_path) as it, asyncio.TaskGroup() as tasks:
+        recording = await it.recordings.begin(HEADER)
+        it.store.gate.clear()
+        finishing = tasks.create_task(it.execs.finish(recording))
+        await until(lambda: it.store.waiting)
+        finishing.cancel()
+        await asyncio.wait({finishing})
+        it.store.gate.set()
+        later = tasks.create_task(it.execs.finish_for_ever(interval_s=0.001))
+        while (await it.row()).ended_at is None:
+            await asyncio.sleep(0)
+        later.cancel()
 
 
 async def test_a_recording_that_a_failing_disk_spoils_is_left_to_the_next_hub(tmp_path: Path) -> None:
