@@ -12,8 +12,9 @@ import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cloche.cli.streams import STDIN
-from cloche.cli.viewing.hints import asks, keys, status, told
+from cloche.cli.streams import STDIN, STDOUT
+from cloche.cli.terminal import window_size
+from cloche.cli.viewing.hints import announced, asks, keys, status, told
 from cloche.cli.viewing.keyboard import Keyboard
 from cloche.cli.viewing.watching import Wish, wish_of
 from cloche.cli.viewing.way_out import DetachKey, Move, WayOut
@@ -63,7 +64,7 @@ class _Attached:
 
     def announce(self, text: str) -> None:
         """Has a line shown, with what the keys are."""
-        self._window.announce(f"{text} · {self._keys()}")
+        self._window.announce(announced(text, self._keys(), window_size(STDOUT)[1]))
 
     async def run(self) -> bool:
         """Shows and types; returns whether its program has ended."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cloche.cli.columns import cut, width_of
+from cloche.cli.output import clean_line
 from cloche.cli.viewing.watching import KEYS
 from cloche.cli.viewing.way_out import DetachKey
 
@@ -42,6 +44,18 @@ def status(info: ConsoleInfo, viewer: str, key: DetachKey, asking: Viewer | None
         parts.append(asks(asking, key))
     # Last, since the end is cut first.
     return " · ".join([*parts, size])
+
+
+def announced(text: str, keys: str, cols: int) -> str:
+    """Something to be told, with what the keys are: those are seen however long it is.
+
+    Args:
+        text, keys: what.
+        cols: the width of the window.
+    """
+    between = " · "
+    room = cols - 1 - len(between) - width_of(keys)
+    return f"{cut(clean_line(text), room)}{between}{keys}" if room > 0 else keys
 
 
 def asks(asking: Viewer, key: DetachKey) -> str:

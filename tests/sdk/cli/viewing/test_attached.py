@@ -61,7 +61,7 @@ async def test_a_lost_hub_is_told_in_the_last_line_and_then_puts_the_terminal_ba
         await terminal.has_on_screen("ready")
         assert termios.tcgetattr(terminal.ours) != before or not before[3] & termios.ECHO
         await hub.vanish()
-        await terminal.has_on_screen("lost the hub")
+        await terminal.shows(b"lost the hub")
         assert await terminal.ends() == 125
         assert termios.tcgetattr(terminal.ours)[3] & termios.ECHO
     assert b"\x1b[?1003l\x1b[?1049l" in terminal.seen

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cloche.cli.viewing.hints import asks, keys, label, status, told
+import pytest
+
+from cloche.cli.viewing.hints import announced, asks, keys, label, status, told
 from cloche.cli.viewing.way_out import DetachKey
 from tests.sdk.cli.viewing.consoles import ANN, BOB, CONSOLE
 
@@ -49,3 +51,16 @@ def test_of_oneself_one_does_not_read_the_name() -> None:
     assert told("ann drives now (taken)", CONSOLE, ANN.id) == "you drive now (taken)"
     assert told("ann drives now (taken)", CONSOLE, BOB.id) == "ann drives now (taken)"
     assert told("the disk is full", CONSOLE, ANN.id) == "the disk is full"
+
+
+@pytest.mark.parametrize(
+    ("cols", "line"),
+    [
+        (40, "lost\\n the hub · q leaves"),
+        (20, "lost\\n … · q leaves"),
+        (12, "q leaves"),
+        (1, "q leaves"),
+    ],
+)
+def test_the_keys_are_seen_however_long_what_is_told(cols: int, line: str) -> None:
+    assert announced("lost\n the hub", "q leaves", cols) == line
