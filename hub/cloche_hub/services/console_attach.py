@@ -33,6 +33,7 @@ from cloche_hub.errors import Cancelled, TimedOut
 from cloche_hub.services import console_messages as messages
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.console_line import Line
+from cloche_hub.services.fair import Turns
 from cloche_hub.services.live_console import LiveConsole
 from cloche_hub.services.recorded import Recorded, Recorder
 from cloche_hub.services.records import noting
@@ -45,6 +46,8 @@ from cloche_wire.frames import Fields
 
 DELIVERY_S = 10.0
 """How long the last of a console is kept for a viewer that does not read."""
+REPLAY_S = 10.0
+"""How long a screen with scrollback is kept for one that does not."""
 _NOBODY = "v0"
 _MOST_MESSAGE = 4 << 10
 
@@ -59,6 +62,8 @@ class Attachments:
 
     def __init__(self, recorder: Recorder, clock: Clock) -> None:
         self._recorder, self._clock = recorder, clock
+        self.replays = Turns()
+        """Of each token, one screen with scrollback is made and held at a time."""
 
     async def attach(
         self,
@@ -91,12 +96,21 @@ class Attachments:
             await work.start(AuditName.CONSOLE_ATTACHED, {})
             async with work.watched():
                 await self._record(live, step.hand_over, token)
-                line.accept({"console": console_fields(live.console), "viewer": line.viewer_id})
+                await self._show_first(live, line, request, token)
                 ending = await self._serve(channel, over, live, line, token)
                 await work.end(AuditName.CONSOLE_DETACHED, {}, what="the console has ended", told=ending)
                 channel.close(ending)
         finally:
             live.leave(line.viewer_id)
+
+    async def _show_first(self, live: LiveConsole, line: Line, request: AttachRequest, token: Token) -> None:
+        accepted = {"console": console_fields(live.console), "viewer": line.viewer_id}
+        if not request.scrollback:
+            line.accept(accepted)
+            return
+        async with self.replays.turn(token.id):
+            line.accept(accepted)
+            await line.wait_shown(REPLAY_S)
 
     async def _serve(
         self,

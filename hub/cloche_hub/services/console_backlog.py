@@ -4,8 +4,7 @@
 
 Rules:
 - A viewer that is behind gets no backlog but, when it reads again, a fresh screen. Until then it costs nothing.
-- What has been begun is sent to its end: messages are never cut. So is a screen; but while it is being sent there is
-  only room behind it for what makes up the bound.
+- What has been begun is sent to its end: messages are never cut. So is a screen, unless it is given up.
 - What people must not miss (who asks, what has happened) is told behind the fresh screen.
 """
 
@@ -44,11 +43,13 @@ class Backlog:
         self._items: deque[_Item] = deque()
         self._kept: deque[_Item] = deque(maxlen=_MOST_KEPT)
         self.bytes = 0
-        """That wait, but for what is begun."""
+        """That wait, but for what is begun and for a screen."""
         self.lost_bytes = 0
         """Output that was left out since it fell behind."""
         self.needs_screen = True
         """Whether only a fresh screen helps it on."""
+        self.has_shown = False
+        """Whether it has ever been sent all of a screen."""
         self._is_behind = False
         # Whether its screen is being made, and what comes meanwhile has to wait for it.
         self._is_held = False
@@ -98,7 +99,12 @@ class Backlog:
             self.hold()
         self._is_held = False
         self._screen.extend(screen)
-        self.bytes += sum(map(len, screen))
+
+    def give_up_screen(self) -> None:
+        """The fresh screen is not read: the next one is made when there is a reader."""
+        self._is_held = False
+        self._screen.clear()
+        self._drop()
 
     def take(self, most: int) -> memoryview | None:
         """What to send next, at most so many bytes; None if there is nothing, or no room for it."""
@@ -107,11 +113,12 @@ class Backlog:
         if self._begun is None:
             if self._screen:
                 self._begun = memoryview(self._screen.popleft())
+                self.has_shown = self.has_shown or not self._screen
             elif self._items and not self._is_held:
                 self._begun = memoryview(self._items.popleft().packed)
+                self.bytes -= len(self._begun)
             else:
                 return None
-            self.bytes -= len(self._begun)
         piece, rest = self._begun[:most], self._begun[most:]
         self._begun = rest or None
         return piece

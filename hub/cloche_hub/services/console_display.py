@@ -25,7 +25,7 @@ from cloche_hub.services import console_messages as messages
 from cloche_hub.services.fair import FairTurns
 from cloche_term import Terminal, restore
 
-MOST_SCREEN = 256 << 10
+MOST_SCREEN = 4 << 20
 """Bytes of a screen with scrollback; of a longer one there are fewer lines, but always the screen."""
 SCREEN_REST = 10
 """How many times as long as it took to make a screen no other is made."""

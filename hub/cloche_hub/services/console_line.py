@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from cloche_hub.services.console_backlog import Backlog
 from cloche_wire.aio import Channel
+from cloche_wire.aio.bounds import within
 from cloche_wire.aio.channel import MESSAGES
 from cloche_wire.errors import CodedError
 from cloche_wire.frames import Fields
@@ -125,8 +126,18 @@ class Line:
             self._channel.send(MESSAGES, piece)
         if self.wants_screen:
             self._on_ready()
-        if self.is_drained:
+        if self.is_drained or self.backlog.has_shown:
             self._moved.set()
+
+    async def wait_shown(self, seconds: float) -> None:
+        """Returns when the first screen has been sent; gives it up where it is not read in time."""
+        try:
+            async with within(seconds):
+                while not self.backlog.has_shown and not self.is_left:
+                    self._moved.clear()
+                    await self._moved.wait()
+        except TimeoutError:
+            self.backlog.give_up_screen()
 
     async def wait_drained(self) -> None:
         """Returns when everything has been sent, or its client is gone."""

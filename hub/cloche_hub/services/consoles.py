@@ -225,8 +225,9 @@ class Consoles:
             return
         life = self._lives.get(console.id)
         if life is None or life.live is None:
-            last = await load_screen(self._screens, console, scrollback=request.scrollback)
-            await self._attachments.show_ended(channel, console, last, token=token)
+            async with self._attachments.replays.turn(token.id):
+                last = await load_screen(self._screens, console, scrollback=request.scrollback)
+                await self._attachments.show_ended(channel, console, last, token=token)
             return
         async with self._sandboxes.in_use(console.sandbox):
             await self._attachments.attach(channel, life.live, life.over, request, token=token)

@@ -202,6 +202,22 @@ async def test_a_viewer_that_never_reads_holds_nobody_up_and_costs_little(tmp_pa
         assert stuck.offset == quick.offset
 
 
+async def test_of_one_token_one_screen_with_scrollback_is_held_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console_attach, "REPLAY_S", 0.05)
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client, hub.client(limits=SLOW) as slow:
+        await client.create(name="a")
+        await create(client)
+        quick = await attach(client)
+        await quick.type(b"".join(b"%d\r\n" % number * 40 for number in range(5_000)))
+        await quick.until_shown("4999")
+        stuck = await attach(slow, mode="watch", is_read=False, scrollback=10_000)
+        after = await attach(client, mode="watch", scrollback=10_000)
+        assert after.text == quick.text
+        await stuck.until_shown("4999")
+
+
 async def test_the_end_is_told_behind_all_that_was_shown(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client, hub.client(limits=SLOW) as slow:
         await client.create(name="a")

@@ -39,7 +39,7 @@ def test_what_happens_is_sent_in_order_behind_the_screen() -> None:
     backlog.output(b"o1", 2, now=0)
     backlog.tell(b"resize", now=0, keeps=False)
     backlog.output(b"o2", 2, now=0)
-    assert backlog.bytes == len(b"S1S2askedo1resizeo2")
+    assert backlog.bytes == len(b"askedo1resizeo2")
     assert sent(backlog) == [b"S1", b"S2", b"asked", b"o1", b"resize", b"o2"]
     assert backlog.is_empty
     assert (backlog.bytes, backlog.needs_screen) == (0, False)
@@ -90,14 +90,38 @@ def test_who_has_not_read_for_too_long_is_behind_as_soon_as_more_comes(
 
 def test_a_screen_is_sent_to_its_end_however_much_comes_meanwhile() -> None:
     backlog = Backlog(most_bytes=100)
-    backlog.show([b"S" * 90, b"T" * 90])
+    backlog.show([b"S" * 900, b"T" * 90])
+    backlog.output(b"x" * 101, 101, now=0)
     backlog.output(b"x", 1, now=0)
-    assert backlog.needs_screen
-    assert sent(backlog) == [b"S" * 90, b"T" * 90]
-    assert backlog.is_empty
+    assert (backlog.needs_screen, backlog.has_shown) == (True, False)
+    assert sent(backlog) == [b"S" * 900, b"T" * 90]
+    assert (backlog.is_empty, backlog.has_shown) == (True, True)
     backlog.show([b"U"])
     backlog.output(b"y", 1, now=0)
     assert sent(backlog) == [b"U", b"y"]
+    assert backlog.has_shown
+
+
+def test_a_long_screen_leaves_room_for_what_comes_behind_it() -> None:
+    backlog = Backlog(most_bytes=100)
+    backlog.show([b"S" * 900])
+    backlog.output(b"x" * 90, 90, now=0)
+    assert (backlog.bytes, backlog.needs_screen) == (90, False)
+    assert sent(backlog) == [b"S" * 900, b"x" * 90]
+    assert backlog.bytes == 0
+
+
+def test_a_screen_that_nobody_reads_is_given_up_but_for_what_has_been_begun() -> None:
+    backlog = Backlog()
+    backlog.show([b"begun", b"S" * 900])
+    backlog.output(b"x", 1, now=0)
+    backlog.tell(b"notice", now=0, keeps=True)
+    assert bytes(backlog.take(2) or b"") == b"be"
+    backlog.give_up_screen()
+    assert (backlog.needs_screen, backlog.lost_bytes, backlog.bytes) == (True, 1, 0)
+    assert sent(backlog) == [b"gun"]
+    backlog.show([b"U"])
+    assert sent(backlog) == [b"U", b"notice"]
 
 
 def test_what_people_must_not_miss_is_told_behind_the_fresh_screen_and_sizes_are_not() -> None:

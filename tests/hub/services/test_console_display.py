@@ -11,7 +11,7 @@ import pytest
 
 from cloche_hub.ports import Entry, Size
 from cloche_hub.services import console_display
-from cloche_hub.services.console_display import MOST_SCREEN, Display, Fed, screen_of, screen_of_copy
+from cloche_hub.services.console_display import Display, Fed, screen_of, screen_of_copy
 from cloche_hub.services.fair import FairTurns
 from cloche_term import Terminal, open_terminal
 from tests.support.hub import within
@@ -152,7 +152,8 @@ async def test_who_waits_for_a_change_is_woken_by_one_and_by_the_end() -> None:
         assert display.is_closed
 
 
-async def test_a_screen_with_scrollback_has_as_many_lines_as_fit() -> None:
+async def test_a_screen_with_scrollback_has_as_many_lines_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console_display, "MOST_SCREEN", 256 << 10)
     async with feeding(rows=4, cols=100) as made:
         for number in range(6000):
             made.display.output(f"{number:090}\r\n".encode())
@@ -161,8 +162,18 @@ async def test_a_screen_with_scrollback_has_as_many_lines_as_fit() -> None:
         few = screen_of_copy(copy, scrollback=10)
         many = screen_of_copy(copy, scrollback=10_000)
         assert sum(map(len, few)) < 5000
-        assert MOST_SCREEN // 2 < sum(map(len, many)) <= MOST_SCREEN + 5000
+        assert 128 << 10 < sum(map(len, many)) <= (256 << 10) + 5000
         assert shown(many) == shown(few)
+
+
+async def test_ten_thousand_lines_fit() -> None:
+    async with feeding(rows=4, cols=100) as made:
+        for number in range(10_004):
+            made.display.output(f"\x1b[3{number % 8}m{number:06}\x1b[0m{'x' * 90}\r\n".encode())
+        await within(made.display.wait_fed())
+        unpacker = msgpack.Unpacker(max_buffer_size=0)
+        unpacker.feed(b"".join(screen_of_copy(made.display.copy(), scrollback=10_000)))
+        assert b"".join(message.get("output", b"") for message in unpacker).count(b"x" * 90) == 10_003
 
 
 async def test_a_copy_is_what_there_was_and_what_had_come() -> None:

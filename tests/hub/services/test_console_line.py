@@ -128,3 +128,15 @@ async def test_a_line_is_drained_when_its_client_is_gone_or_there_will_be_no_scr
         ends.opened.reset(Cancelled("left"))
         await quiet()
         await heard.line.wait_drained()
+
+
+async def test_a_first_screen_that_is_not_read_in_time_is_given_up(tmp_path: Path) -> None:
+    async with channel_ends(tmp_path, window=64) as ends:
+        heard = Heard(ends)
+        heard.line.accept({"viewer": "v1"})
+        heard.line.show([output(b"S" * 40), output(b"T" * 40), output(b"U" * 40)])
+        await heard.line.wait_shown(0.001)
+        assert heard.line.backlog.needs_screen
+        # What has been begun comes to its end, and then a screen is wanted again.
+        assert await read_all(ends) == [{"output": b"S" * 40}, {"output": b"T" * 40}]
+        assert heard.line.wants_screen
