@@ -249,6 +249,7 @@ class Sandbox(_Leaseholder[aio.Sandbox]):
     attach = blocking(aio.Sandbox.attach, Console)
     consoles = blocking(aio.Sandbox.consoles)
     close_console = blocking(aio.Sandbox.close_console)
+    look = blocking(aio.Sandbox.look)
 
     @told_by(aio.Sandbox.callback)
     def callback(self, *methods: str, at_once: int = AT_ONCE) -> Callable[[Function], CallbackHandler]:

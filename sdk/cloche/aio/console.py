@@ -216,16 +216,8 @@ class Console:
         Raises:
             CodedError: the hub or the sandbox is gone.
         """
-        channel = self._open_screen(follow=False)
-        try:
-            async for message in channel.messages(max_bytes=_MOST_SCREEN_BYTES):
-                return self._seen(message)
-            await channel.result()
-        finally:
-            channel.reset(Cancelled("the caller has seen enough"))
-        raise InternalError(
-            "the hub's answer is not understood: it told no screen; is the hub of this version?"
-        )
+        self._screen = await look_at(self._link, self._info.sandbox, self.id)
+        return self._screen
 
     @property
     def screen(self) -> Screen:
@@ -240,7 +232,7 @@ class Console:
 
     async def _find(self, pattern: re.Pattern[str]) -> Screen | None:
         """Follows the screen until something is found; None if the console ends before."""
-        channel = self._open_screen(follow=True)
+        channel = _open_screen(self._link, self._info.sandbox, self.id, follow=True)
         try:
             async for message in channel.messages(max_bytes=_MOST_SCREEN_BYTES):
                 screen = self._seen(message)
@@ -252,10 +244,6 @@ class Console:
         finally:
             channel.reset(Cancelled("the caller has seen enough"))
         return None
-
-    def _open_screen(self, *, follow: bool) -> Channel:
-        params = {"sandbox": self._info.sandbox, "console": self.id, "follow": follow}
-        return self._link.open("console.screen", params)
 
     def _seen(self, message: Any) -> Screen:
         self._screen = Screen.parse(message)
@@ -298,3 +286,26 @@ class Console:
             # The error that is on its way tells more than what it did to the clean-up.
             if error is None:
                 raise
+
+
+async def look_at(link: Link, sandbox: str, console: str | None) -> Screen:
+    """The screen of a console as it is now; nobody needs to be attached to it.
+
+    Args:
+        link: to the hub.
+        sandbox: the one it is in.
+        console: which; None: the newest open one.
+    """
+    channel = _open_screen(link, sandbox, console, follow=False)
+    try:
+        async for message in channel.messages(max_bytes=_MOST_SCREEN_BYTES):
+            return Screen.parse(message)
+        await channel.result()
+    finally:
+        channel.reset(Cancelled("the caller has seen enough"))
+    raise InternalError("the hub's answer is not understood: it told no screen; is the hub of this version?")
+
+
+def _open_screen(link: Link, sandbox: str, console: str | None, *, follow: bool) -> Channel:
+    params = {"sandbox": sandbox, "follow": follow}
+    return link.open("console.screen", params if console is None else {**params, "console": console})

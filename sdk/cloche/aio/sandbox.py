@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cloche.aio.callbacks import AT_ONCE, CallbackHandler, Function, decorating
-from cloche.aio.console import Console
+from cloche.aio.console import Console, look_at
 from cloche.aio.consoles import attach_console, close_console, create_console, list_consoles
 from cloche.aio.files import Files
 from cloche.aio.pending import Pending
@@ -18,6 +18,7 @@ from cloche.console_messages import ConsoleInfo
 from cloche.errors import Cancelled, CodedError, CommandFailed, NotFound, WrongState
 from cloche.messages import Completed, Progress, SandboxInfo
 from cloche.partial import Partial
+from cloche.screens import Screen
 from cloche.together import together
 
 if TYPE_CHECKING:
@@ -308,6 +309,17 @@ class Sandbox:
             WrongState: it is the machine's own.
         """
         return await close_console(self._link, self.id, console)
+
+    async def look(self, console: str | None = None) -> Screen:
+        """What the screen of a console shows now, as text. Nobody is told of it: to look is not to attach.
+
+        Args:
+            console: as `attach` has it.
+
+        Raises:
+            NotFound, BadRequest: none is meant, or several.
+        """
+        return await look_at(self._link, self.id, console)
 
     def callback(self, *methods: str, at_once: int = AT_ONCE) -> Callable[[Function], CallbackHandler]:
         """A decorator: the function answers these callbacks of programs in this sandbox.

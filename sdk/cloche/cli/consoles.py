@@ -137,8 +137,7 @@ def screen(console: options.ConsoleArgument, json: options.JsonOption = False) -
     sandbox, name = options.parse_console(console)
 
     async def work(hub: Hub, _interrupts: Interrupts) -> None:
-        async with (await hub.sandbox(sandbox)).attach(name, mode="watch") as attached:
-            seen = await attached.look()
+        seen = await (await hub.sandbox(sandbox)).look(name)
         if json:
             show_json(seen)
         else:

@@ -95,6 +95,16 @@ async def test_they_are_listed_with_the_machine_s_own(sandbox: Sandbox, client: 
             assert not boot.is_driving
 
 
+async def test_one_is_looked_at_without_being_attached_to(sandbox: Sandbox) -> None:
+    async with sandbox.console(["sh", "-c", "echo hi; exec cat"], name="a") as console:
+        await console.until("hi")
+        assert [(await sandbox.look()).text, (await sandbox.look("a")).text] == ["hi", "hi"]
+        assert [len(info.viewers) for info in await sandbox.consoles()] == [1, 0]
+        assert "Linux version" in (await sandbox.look("boot")).text
+        with pytest.raises(NotFound):
+            await sandbox.look("nothing")
+
+
 async def test_one_is_closed_by_name(sandbox: Sandbox) -> None:
     async with sandbox.console(["cat"], name="a") as console:
         with pytest.raises(Conflict, match="choose another name"):
