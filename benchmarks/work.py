@@ -1,4 +1,4 @@
-"""What consoles, files, callbacks and the audit cost beside the same guest's work without hub and client."""
+"""What files, callbacks and the audit cost beside the same guest's work without hub and client."""
 
 from __future__ import annotations
 
@@ -9,21 +9,16 @@ import time
 from pathlib import Path
 
 from benchmarks.bare import BareMachine
-from benchmarks.report import Goal, Row, Tell, milliseconds, overheads, row
+from benchmarks.report import Goal, Row, Tell, milliseconds, row
 from cloche.aio import Sandbox
 from cloche.callback_messages import CallbackCall
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.services.records import noting
 from cloche_hub.store.store import Store, open_store
-from cloche_wire.errors import Cancelled
 
 FILE_MIB = 64
-FLOOD_MIB = 8
 _AT_ONCE = 16
 """Requests that wait for the disk together."""
-_TYPING_S = 0.05
-"""Between two keys of somebody who types fast."""
-_CAT = ["sh", "-c", "stty raw -echo; echo ready; exec cat"]
 _CALLS = """
 import sys, time
 from cloche_callback import callback
@@ -32,87 +27,6 @@ for _ in range(int(sys.argv[1])):
     assert callback("bench.echo", {"n": 7}) == {"n": 7}
     print(time.perf_counter() - began, flush=True)
 """
-
-
-# Consoles.
-
-
-async def console_rows(sandbox: Sandbox, machine: BareMachine, n: int, tell: Tell) -> list[Row]:
-    """A key's way to the guest's terminal and back at typing pace, and a terminal's flood."""
-    tell("keys in a console")
-    ours, bare = [], []
-    for _ in range(n):
-        ours += await _echoes(sandbox, 20)
-        bare += _bare_echoes(machine, 20)
-    above = milliseconds(overheads(ours, bare))
-    tell(f"a console's flood of {FLOOD_MIB} MiB")
-    floods, bare_floods = [], []
-    for _ in range(n):
-        floods.append(await _flood(sandbox))
-        bare_floods.append(_bare_flood(machine))
-    return [
-        row("key echo", "ms", milliseconds(ours), milliseconds(bare)),
-        row("key echo above bare", "ms", above, goal=Goal(most=1.0)),
-        row("console flood", "MB/s", floods, bare_floods),
-    ]
-
-
-async def _echoes(sandbox: Sandbox, n: int) -> list[float]:
-    samples = []
-    async with sandbox.console(_CAT) as console:
-        seen = b""
-        while b"ready" not in seen:
-            seen += await console.read()
-        for _ in range(n):
-            await asyncio.sleep(_TYPING_S)
-            began = time.perf_counter()
-            await console.write(b"x")
-            while b"x" not in await console.read():
-                pass
-            samples.append(time.perf_counter() - began)
-    return samples
-
-
-def _bare_echoes(machine: BareMachine, n: int) -> list[float]:
-    samples = []
-    console = machine.link.open("pty", _pty(_CAT))
-    console.wait_output(b"ready")
-    for _ in range(n):
-        # The link is idle meanwhile, as a client's is.
-        time.sleep(_TYPING_S)
-        began = time.perf_counter()
-        console.write(b"x")
-        console.wait_more()
-        samples.append(time.perf_counter() - began)
-    console.reset(Cancelled("enough"))
-    machine.link.ping()
-    return samples
-
-
-def _flooding() -> list[str]:
-    # No translation of line ends: then as many bytes come as are written.
-    return ["sh", "-c", f"stty raw; exec head -c {FLOOD_MIB << 20} /dev/zero"]
-
-
-async def _flood(sandbox: Sandbox) -> float:
-    began, received = time.perf_counter(), 0
-    async with sandbox.console(_flooding()) as console:
-        async for piece in console:
-            received += len(piece)
-    _expect(received, FLOOD_MIB)
-    return received / 1e6 / (time.perf_counter() - began)
-
-
-def _bare_flood(machine: BareMachine) -> float:
-    began = time.perf_counter()
-    console = machine.link.open("pty", _pty(_flooding()))
-    console.result()
-    _expect(len(console.stdout), FLOOD_MIB)
-    return len(console.stdout) / 1e6 / (time.perf_counter() - began)
-
-
-def _pty(argv: list[str]) -> dict[str, object]:
-    return {"console": "con_bench", "argv": argv, "env": {"TERM": "xterm"}, "rows": 24, "cols": 80}
 
 
 # Files.
