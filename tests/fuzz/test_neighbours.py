@@ -24,7 +24,16 @@ A_TURN = 20
 """Of them between two looks at whether the honest neighbour is served."""
 
 KINDS = (
-    *("exec", "console.create", "console.attach", "file.read", "file.list", "file.write", "callback.serve", "callback"),
+    *(
+        "exec",
+        "console.create",
+        "console.attach",
+        "file.read",
+        "file.list",
+        "file.write",
+        "callback.serve",
+        "callback",
+    ),
     *("sandbox.list", "sandbox.show", "policy.check", "approval.list", "audit.tail", "no such kind"),
 )
 
