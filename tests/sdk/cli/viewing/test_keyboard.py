@@ -35,6 +35,12 @@ async def test_a_wait_ends_with_its_time(ends: tuple[int, int]) -> None:
     assert await Keyboard(ends[1]).read(0) is None
 
 
+async def test_what_has_been_typed_is_read_also_when_there_is_no_time_to_wait(ends: tuple[int, int]) -> None:
+    ours, theirs = ends
+    os.write(ours, b"q")
+    assert await Keyboard(theirs).read(0) == b"q"
+
+
 async def test_a_read_that_is_called_off_takes_nothing(ends: tuple[int, int]) -> None:
     ours, theirs = ends
     keyboard = Keyboard(theirs)
