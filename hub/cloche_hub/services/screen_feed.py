@@ -5,7 +5,8 @@
 
 Rules:
 - One look at a console serves all who follow it. Nobody looks, nothing is made.
-- At most `MOST_A_SECOND` looks, and of a dear screen fewer, so that they take a quarter of the loop at most.
+- At most `MOST_A_SECOND` looks, a few of which may come at once: who waits for a prompt sees the echo and the prompt
+  as they come. Of a dear screen fewer, so that they take a quarter of the loop at most.
 - SAFETY: the guest chose what shows and how large the screen is: what is told of one is bounded.
 """
 
@@ -24,6 +25,7 @@ from cloche_hub.domain.console import Console
 from cloche_term import Terminal
 
 MOST_A_SECOND = 30
+AT_ONCE = 6
 MOST_TEXT = 1_000_000
 """Bytes of a screen's text: every screen of plain letters, and less than a client takes in one message."""
 _REST = 3
@@ -79,6 +81,8 @@ class ScreenFeed:
         self._showing = showing
         self._look: Look | None = None
         self._not_before = 0.0
+        # When as many have been taken as may be, were they taken evenly.
+        self._even_until = 0.0
 
     async def newer(self, seen: Look | None) -> Look | None:
         """The newest look, once it is another than the one that was seen; None when there will be none any more.
@@ -106,7 +110,8 @@ class ScreenFeed:
         message = screen_fields(showing.console, showing.terminal, offset=showing.offset)
         look = Look(showing.revision, showing.console.state, msgpack.packb(message, use_bin_type=True))
         now = time.monotonic()
-        self._not_before = max(began + 1 / MOST_A_SECOND, now + _REST * (now - began))
+        self._even_until = max(self._even_until, began) + 1 / MOST_A_SECOND
+        self._not_before = max(self._even_until - (AT_ONCE - 1) / MOST_A_SECOND, now + _REST * (now - began))
         return look
 
 

@@ -127,12 +127,18 @@ async def test_looks_are_taken_no_more_often_than_they_may(
         now += seconds
 
     monkeypatch.setattr("time.monotonic", lambda: now)
-    feed = ScreenFeed(showing)
-    first = await feed.newer(None)
-    showing.shows(b"a")
     monkeypatch.setattr("asyncio.sleep", sleep)
-    assert first_line_of(await feed.newer(first)) == "a"
-    assert slept == [pytest.approx(1 / screen_feed.MOST_A_SECOND)]
+    feed = ScreenFeed(showing)
+    look = await feed.newer(None)
+    for number in range(1, screen_feed.AT_ONCE):
+        showing.shows(b"\r%d" % number)
+        look = await feed.newer(look)
+    assert not slept
+    for number in range(3):
+        showing.shows(b"\rlater %d" % number)
+        look = await feed.newer(look)
+        assert first_line_of(look) == f"later {number}"
+    assert slept == [pytest.approx(1 / screen_feed.MOST_A_SECOND)] * 3
 
 
 async def test_an_end_is_seen_although_nothing_more_is_shown(showing: Showing, fast: None) -> None:
