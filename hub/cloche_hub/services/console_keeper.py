@@ -162,7 +162,8 @@ class Keeper:
         except (NoSpace, StoreFailed) as error:
             _log.error("last_screen_not_stored", reason=str(error))
         else:
-            self._on_stored(stored)
+            if stored:
+                self._on_stored(stored)
 
     async def _put(self, *, as_snapshot: bool = False) -> int:
         """Stores all that has been added; returns how many bytes that is."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from structlog.testing import capture_logs
 
 from cloche_hub.errors import StoreFailed
-from cloche_hub.ports import Size, StoredScreen
+from cloche_hub.ports import Entry, Size, StoredScreen
 from cloche_hub.services import console_keeper
 from cloche_hub.services.console_keeper import FULL, ON_AGAIN, Keeper
 from tests.support.casts import header
@@ -157,18 +157,25 @@ async def test_of_sizes_in_a_row_one_is_stored_and_all_are_recorded() -> None:
         assert kept.text.count(b'"r"') == 4
 
 
-async def test_a_size_that_comes_while_one_is_stored_is_stored_too() -> None:
+async def test_a_size_that_comes_while_one_is_stored_is_stored_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, append = asyncio.Event(), FakeScreenLog.append
+    waiting: list[int] = []
+
+    async def slowly(log: FakeScreenLog, offset: int, entries: Sequence[Entry]) -> None:
+        waiting.append(offset)
+        await gate.wait()
+        await append(log, offset, entries)
+
+    monkeypatch.setattr(FakeScreenLog, "append", slowly)
     async with keeping() as kept:
-        kept.screens.is_full = True
         kept.add(b"x" * 100)
         kept.keeper.add(Size(5, 5))
-        await until(lambda: kept.notices)
+        await until(lambda: waiting)
         kept.keeper.add(Size(6, 6))
-        kept.screens.is_full = False
-        await until(lambda: kept.stored)
+        gate.set()
         kept.add(b"y" * 100)
         await until(lambda: kept.stored == 200)
-        assert [entry for entry in kept.screen.entries if isinstance(entry, Size)][-1] == Size(6, 6)
+        assert kept.screen.entries == (b"x" * 100, Size(5, 5), Size(6, 6), b"y" * 100)
 
 
 async def test_what_is_missing_is_behind_a_snapshot_and_marked() -> None:

@@ -25,7 +25,7 @@ from cloche_hub.services.console_life import WINDOW
 from cloche_wire.aio import Channel
 from tests.support.consoles import attach, create, terminals
 from tests.support.fake_screens import FakeScreenLog
-from tests.support.hub import running_hub, until
+from tests.support.hub import running_hub, until, within
 
 ENDED = {"exit_code": 0, "duration_s": 0.0}
 
@@ -105,6 +105,22 @@ async def test_an_end_that_makes_no_sense_loses_the_console_for_its_viewers(tmp_
         with pytest.raises(Cancelled, match="makes no sense"):
             await later.result()
         assert later.text == ["last words"]
+
+
+async def test_the_guest_may_forget_a_console_whose_end_is_known(tmp_path: Path) -> None:
+    confirmed = asyncio.Event()
+
+    async def end(channel: Channel) -> None:
+        channel.accept({})
+        channel.close(ENDED)
+        await channel.wait_confirmed()
+        confirmed.set()
+
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        hub.machine.agent.overrides["pty"] = end
+        await create(client)
+        await within(confirmed.wait())
 
 
 async def test_a_program_that_will_not_go_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

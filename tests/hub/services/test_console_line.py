@@ -140,3 +140,21 @@ async def test_a_first_screen_that_is_not_read_in_time_is_given_up(tmp_path: Pat
         # What has been begun comes to its end, and then a screen is wanted again.
         assert await read_all(ends) == [{"output": b"S" * 40}, {"output": b"T" * 40}]
         assert heard.line.wants_screen
+
+
+async def test_a_screen_is_wanted_only_when_most_of_what_was_sent_has_been_read(tmp_path: Path) -> None:
+    async with channel_ends(tmp_path, window=4096) as ends:
+        heard = Heard(ends)
+        heard.line.accept({})
+        heard.line.show([output(b"S")])
+        for _ in range(5000):
+            heard.line.output(output(b"x" * 100), 100)
+        await quiet()
+        unread = len(await ends.opened.read(MESSAGES, consume=False))
+        ends.opened.consume(MESSAGES, 600)
+        await quiet()
+        assert heard.line.backlog.is_empty
+        assert not heard.line.wants_screen
+        ends.opened.consume(MESSAGES, unread - 600)
+        await quiet()
+        assert heard.line.wants_screen

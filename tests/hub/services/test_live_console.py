@@ -176,6 +176,16 @@ async def test_what_the_last_driver_pasted_is_not_typed_after_it_was_taken_over(
         assert typed == b"a" * 4096 + b"c"
 
 
+async def test_who_types_in_vain_is_told_again_after_a_hand_over(tmp_path: Path) -> None:
+    async with scene(tmp_path) as made:
+        ann, ben, cyd = [await made.join(mode) for mode in ("drive", "watch", "watch")]
+        await cyd.type(b"x")
+        await cyd.until(lambda: cyd.notices.count(NOT_DRIVING) == 1)
+        made.live.apply(driving.give(made.live.console, ann.id, ben.id))
+        await cyd.type(b"x")
+        await cyd.until(lambda: cyd.notices.count(NOT_DRIVING) == 2)
+
+
 async def test_when_the_driver_leaves_nobody_drives_and_the_size_stays(tmp_path: Path) -> None:
     async with scene(tmp_path) as made:
         ann, ben = await made.join(rows=7, cols=30), await made.join("watch")
