@@ -39,8 +39,8 @@ from cloche_hub.services.callback_rates import CallbackRates
 from cloche_hub.services.callbacks import Callbacks
 from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
-from cloche_hub.services.console_looks import ConsoleLooks
-from cloche_hub.services.consoles import Consoles
+from cloche_hub.services.consoles.consoles import Consoles
+from cloche_hub.services.consoles.looks import ConsoleLooks
 from cloche_hub.services.exec_recording import ExecRecordings
 from cloche_hub.services.execs import Execs
 from cloche_hub.services.files import Files

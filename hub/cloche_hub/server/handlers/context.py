@@ -19,8 +19,8 @@ from cloche_hub.server.messages import progress_message
 from cloche_hub.services.approvals import Approvals
 from cloche_hub.services.callback_handlers import CallbackHandlers
 from cloche_hub.services.changes import Changes
-from cloche_hub.services.console_looks import ConsoleLooks
-from cloche_hub.services.consoles import Consoles
+from cloche_hub.services.consoles.consoles import Consoles
+from cloche_hub.services.consoles.looks import ConsoleLooks
 from cloche_hub.services.execs import Execs
 from cloche_hub.services.fair import Turns
 from cloche_hub.services.files import Files

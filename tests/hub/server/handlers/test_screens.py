@@ -1,4 +1,4 @@
-"""The request `console.screen`: what it takes. What it tells is in `services/test_console_looks`."""
+"""The request `console.screen`: what it takes. What it tells is in `services/consoles/test_looks`."""
 
 from __future__ import annotations
 

@@ -30,11 +30,11 @@ from cloche_hub.domain.driving import AttachMode, HandOver, Step
 from cloche_hub.domain.ids import new_id
 from cloche_hub.domain.tokens import Token
 from cloche_hub.errors import Cancelled, TimedOut
-from cloche_hub.services import console_messages as messages
 from cloche_hub.services.clock import Clock
-from cloche_hub.services.console_line import Line
+from cloche_hub.services.consoles import messages as messages
+from cloche_hub.services.consoles.line import Line
+from cloche_hub.services.consoles.live import LiveConsole
 from cloche_hub.services.fair import Turns
-from cloche_hub.services.live_console import LiveConsole
 from cloche_hub.services.recorded import Recorded, Recorder
 from cloche_hub.services.records import noting
 from cloche_hub.services.wanted import while_wanted

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from cloche_hub.errors import CodedError
 from cloche_hub.ports import Size
-from cloche_hub.services.console_messages import resized, signalled
+from cloche_hub.services.consoles.messages import resized, signalled
 from cloche_hub.services.exec_result import Ending, parse_ending
 from cloche_wire.aio import Channel
 from cloche_wire.aio.channel import MESSAGES

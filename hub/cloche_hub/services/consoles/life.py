@@ -28,8 +28,9 @@ from cloche_hub.domain.ids import new_id
 from cloche_hub.errors import Cancelled, CodedError, InternalError, NoSpace, StoreFailed
 from cloche_hub.ports import Guest, Header, Recording, RecordingKind, Recordings, ScreenLog, Screens
 from cloche_hub.services.clock import Clock
-from cloche_hub.services.console_guest import GuestTerminal
-from cloche_hub.services.console_keeper import Keeper
+from cloche_hub.services.consoles.guest_terminal import GuestTerminal
+from cloche_hub.services.consoles.keeper import Keeper
+from cloche_hub.services.consoles.live import LiveConsole
 from cloche_hub.services.exec_result import (
     Ending,
     parse_console_start,
@@ -37,7 +38,6 @@ from cloche_hub.services.exec_result import (
     without_files,
 )
 from cloche_hub.services.fair import FairTurns
-from cloche_hub.services.live_console import LiveConsole
 from cloche_hub.services.recorded import Recorded, Recorder
 from cloche_term import Terminal
 from cloche_wire.aio.bounds import within

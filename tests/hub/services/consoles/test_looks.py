@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cloche_hub.errors import Cancelled, NotFound
-from cloche_hub.services import screen_feed
+from cloche_hub.services.consoles import screen_feed
 from cloche_wire.aio import Channel
 from cloche_wire.limits import Limits
 from tests.support.consoles import attach, create
@@ -109,7 +109,7 @@ async def test_the_end_is_seen_although_nobody_reads_until_then(
 async def test_the_end_is_seen_although_a_viewer_does_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cloche_hub.services.console_attach.DELIVERY_S", 3600)
+    monkeypatch.setattr("cloche_hub.services.consoles.attachments.DELIVERY_S", 3600)
     async with (
         running_hub(tmp_path / "home") as hub,
         hub.client(limits=Limits(window=8 << 10)) as slow,

@@ -6,7 +6,7 @@ import msgpack
 
 from cloche_hub.domain.console import ViewerMode
 from cloche_hub.ports import Size
-from cloche_hub.services import console_messages as messages
+from cloche_hub.services.consoles import messages as messages
 from tests.hub.domain.examples import console, viewer
 
 

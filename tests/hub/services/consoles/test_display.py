@@ -10,8 +10,8 @@ import msgpack
 import pytest
 
 from cloche_hub.ports import Entry, Size
-from cloche_hub.services import console_display
-from cloche_hub.services.console_display import Display, Fed, screen_of, screen_of_copy
+from cloche_hub.services.consoles import display as display_module
+from cloche_hub.services.consoles.display import Display, Fed, screen_of, screen_of_copy
 from cloche_hub.services.fair import FairTurns
 from cloche_term import Terminal, open_terminal
 from tests.support.hub import within
@@ -89,7 +89,7 @@ async def test_a_screen_holds_what_has_come_but_is_not_fed_yet() -> None:
 async def test_a_slice_that_is_cut_leaves_the_rest_for_the_next_and_for_screens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(console_display, "_LARGEST_SLICE", 64)
+    monkeypatch.setattr(display_module, "_LARGEST_SLICE", 64)
     made = Fedding()
     made.display.output(b"x" * 60 + b"\r\nabcdef")
     made.display._feed_one()
@@ -153,7 +153,7 @@ async def test_who_waits_for_a_change_is_woken_by_one_and_by_the_end() -> None:
 
 
 async def test_a_screen_with_scrollback_has_as_many_lines_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console_display, "MOST_SCREEN", 256 << 10)
+    monkeypatch.setattr(display_module, "MOST_SCREEN", 256 << 10)
     async with feeding(rows=4, cols=100) as made:
         for number in range(6000):
             made.display.output(f"{number:090}\r\n".encode())

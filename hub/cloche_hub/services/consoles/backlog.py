@@ -1,4 +1,4 @@
-"""What one viewer has not been sent yet: bounded in bytes and in time. Pure; `console_lines` sends it.
+"""What one viewer has not been sent yet: bounded in bytes and in time. Pure; `line` sends it.
 
     waiting ──(a fresh screen is made, then shown)──► following ──(too much, or too old)──► waiting
 

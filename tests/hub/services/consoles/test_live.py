@@ -15,11 +15,11 @@ from cloche_hub.domain import driving
 from cloche_hub.domain.console import Console, Viewer, ViewerMode
 from cloche_hub.domain.driving import AttachMode
 from cloche_hub.ports import Entry, Size
-from cloche_hub.services import live_console
-from cloche_hub.services.console_display import Copy, screen_of_copy
-from cloche_hub.services.console_guest import GuestTerminal
+from cloche_hub.services.consoles import live as live_module
+from cloche_hub.services.consoles.display import Copy, screen_of_copy
+from cloche_hub.services.consoles.guest_terminal import GuestTerminal
+from cloche_hub.services.consoles.live import NOT_DRIVING, LiveConsole
 from cloche_hub.services.fair import FairTurns
-from cloche_hub.services.live_console import NOT_DRIVING, LiveConsole
 from cloche_term import open_terminal
 from cloche_wire.aio import Channel
 from tests.hub.domain.examples import console, viewer
@@ -239,7 +239,7 @@ async def test_a_screen_that_is_dear_to_make_is_made_of_a_copy_and_what_comes_me
         gate.wait(10)
         return made_of(copy, scrollback=scrollback)
 
-    monkeypatch.setattr(live_console, "screen_of_copy", make)
+    monkeypatch.setattr(live_module, "screen_of_copy", make)
     async with scene(tmp_path) as made:
         await made.show(b"".join(b"line %d\r\n" % number for number in range(20)))
         ends = await made._stack.enter_async_context(channel_ends(tmp_path))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from cloche_hub.domain.console import Console, ConsoleKind, ConsoleState
 from cloche_hub.errors import NotFound
-from cloche_hub.services.boot_consoles import BootConsoles
-from cloche_hub.services.consoles import Consoles
-from cloche_hub.services.screen_feed import Look, ScreenFeed, ScreenFeeds, Showing
+from cloche_hub.services.consoles.boot import BootConsoles
+from cloche_hub.services.consoles.consoles import Consoles
+from cloche_hub.services.consoles.screen_feed import Look, ScreenFeed, ScreenFeeds, Showing
 from cloche_hub.services.wanted import while_wanted
 from cloche_term import Terminal
 from cloche_wire.aio import Channel

@@ -4,7 +4,7 @@
           └─► emulator ──► log and recording ──► acknowledged to the guest
               └─► answers, typed to the guest
 
-Who leads it to its end is `console_life`; who lets viewers in is `console_attach`.
+Who leads it to its end is `life`; who lets viewers in is `attachments`.
 
 Rules:
 - The reader of a guest's link ends here: what it hands over is passed on or kept, without a wait for anybody.
@@ -24,10 +24,10 @@ from cloche_hub.domain import driving
 from cloche_hub.domain.console import Console, Viewer, clean_title
 from cloche_hub.domain.driving import AttachMode, Step
 from cloche_hub.ports import Entry, Size
-from cloche_hub.services import console_messages as messages
-from cloche_hub.services.console_display import Display, Fed, screen_of_copy
-from cloche_hub.services.console_guest import GuestTerminal
-from cloche_hub.services.console_line import Line
+from cloche_hub.services.consoles import messages as messages
+from cloche_hub.services.consoles.display import Display, Fed, screen_of_copy
+from cloche_hub.services.consoles.guest_terminal import GuestTerminal
+from cloche_hub.services.consoles.line import Line
 from cloche_hub.services.fair import FairTurns
 from cloche_term import Terminal
 from cloche_wire.aio import Channel

@@ -11,8 +11,8 @@ import msgpack
 import pytest
 
 from cloche_hub.domain.console import Console, ended
-from cloche_hub.services import screen_feed
-from cloche_hub.services.screen_feed import MOST_TEXT, Look, ScreenFeed, ScreenFeeds
+from cloche_hub.services.consoles import screen_feed
+from cloche_hub.services.consoles.screen_feed import MOST_TEXT, Look, ScreenFeed, ScreenFeeds
 from cloche_term import Terminal, open_terminal
 from tests.hub.domain.examples import MOMENT, console
 from tests.support.hub import within

@@ -12,7 +12,7 @@ import pytest
 
 from cloche_hub.errors import Cancelled, LinkLost, SenselessAnswer
 from cloche_hub.ports import Size
-from cloche_hub.services.console_guest import MOST_ANSWERS, TERMINAL, GuestTerminal
+from cloche_hub.services.consoles.guest_terminal import MOST_ANSWERS, TERMINAL, GuestTerminal
 from cloche_hub.services.exec_result import Ending
 from cloche_wire.aio import Channel
 from tests.support.console_channels import channel_ends

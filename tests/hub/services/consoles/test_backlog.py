@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cloche_hub.services.console_backlog import Backlog
+from cloche_hub.services.consoles.backlog import Backlog
 
 
 def following(**bounds: float) -> Backlog:

@@ -18,10 +18,10 @@ from cloche_hub.errors import (
     SenselessAnswer,
     StoreFailed,
 )
-from cloche_hub.services import console_keeper, console_life
-from cloche_hub.services.console_display import Display
-from cloche_hub.services.console_keeper import FULL, ON_AGAIN
-from cloche_hub.services.console_life import WINDOW
+from cloche_hub.services.consoles import keeper, life
+from cloche_hub.services.consoles.display import Display
+from cloche_hub.services.consoles.keeper import FULL, ON_AGAIN
+from cloche_hub.services.consoles.life import WINDOW
 from cloche_wire.aio import Channel
 from tests.support.consoles import attach, create, terminals
 from tests.support.fake_screens import FakeScreenLog
@@ -33,7 +33,7 @@ ENDED = {"exit_code": 0, "duration_s": 0.0}
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for the disk to have space."""
-    monkeypatch.setattr(console_keeper, "RETRY_S", 0.01)
+    monkeypatch.setattr(keeper, "RETRY_S", 0.01)
 
 
 async def test_a_program_that_cannot_be_started_is_an_error_and_no_console(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ async def test_the_guest_may_forget_a_console_whose_end_is_known(tmp_path: Path)
 
 
 async def test_a_program_that_will_not_go_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console_life, "HANGUP_S", 0.01)
+    monkeypatch.setattr(life, "HANGUP_S", 0.01)
     served: list[Channel] = []
 
     async def stay(channel: Channel) -> None:

@@ -11,8 +11,8 @@ import structlog
 from cloche_hub.domain.console import Console
 from cloche_hub.errors import StoreFailed
 from cloche_hub.ports import Screens, Size, StoredScreen
-from cloche_hub.services import console_messages as messages
-from cloche_hub.services.console_display import screen_of
+from cloche_hub.services.consoles import messages as messages
+from cloche_hub.services.consoles.display import screen_of
 from cloche_term import SnapshotUnreadable, Terminal, open_terminal, restore
 
 _log = structlog.get_logger(__name__)

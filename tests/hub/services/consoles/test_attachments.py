@@ -10,7 +10,7 @@ import pytest
 
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.errors import BadRequest, Cancelled, NoSpace, TooLarge
-from cloche_hub.services import console_attach
+from cloche_hub.services.consoles import attachments
 from cloche_wire.limits import Limits
 from tests.support.consoles import attach, create, terminals
 from tests.support.fake_agent import counted
@@ -205,7 +205,7 @@ async def test_a_viewer_that_never_reads_holds_nobody_up_and_costs_little(tmp_pa
 async def test_of_one_token_one_screen_with_scrollback_is_held_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console_attach, "REPLAY_S", 0.05)
+    monkeypatch.setattr(attachments, "REPLAY_S", 0.05)
     async with running_hub(tmp_path / "home") as hub, hub.client() as client, hub.client(limits=SLOW) as slow:
         await client.create(name="a")
         await create(client)
@@ -232,7 +232,7 @@ async def test_the_end_is_told_behind_all_that_was_shown(tmp_path: Path) -> None
 async def test_who_does_not_take_the_last_of_a_console_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console_attach, "DELIVERY_S", 0.01)
+    monkeypatch.setattr(attachments, "DELIVERY_S", 0.01)
     async with running_hub(tmp_path / "home") as hub, hub.client() as client, hub.client(limits=SLOW) as slow:
         await client.create(name="a")
         await create(client)

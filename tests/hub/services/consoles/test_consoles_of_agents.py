@@ -18,8 +18,8 @@ from cloche_hub.errors import MachineFailed, NotFound
 from cloche_hub.ports import Guest, MachineSpec
 from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
-from cloche_hub.services.consoles import Consoles
-from cloche_hub.services.live_console import LiveConsole
+from cloche_hub.services.consoles.consoles import Consoles
+from cloche_hub.services.consoles.live import LiveConsole
 from cloche_hub.services.recorded import Recorder
 from cloche_hub.services.records import Records
 from cloche_hub.store.store import open_store

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgpack
 
-from cloche_hub.services.console_line import KEYS, Line
-from cloche_hub.services.console_messages import notice, output
+from cloche_hub.services.consoles.line import KEYS, Line
+from cloche_hub.services.consoles.messages import notice, output
 from cloche_wire.errors import Cancelled
 from tests.support.console_channels import Ends, channel_ends
 from tests.support.links import quiet

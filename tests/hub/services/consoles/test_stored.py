@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from cloche_hub.errors import StoreFailed
 from cloche_hub.ports import Size, StoredScreen
-from cloche_hub.services.console_stored import load_screen, load_terminal, restored
+from cloche_hub.services.consoles.stored import load_screen, load_terminal, restored
 from cloche_term import open_terminal
 from tests.hub.domain.examples import console
 from tests.support.fake_screens import FakeScreens

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from cloche_hub.services.console_backlog import Backlog
+from cloche_hub.services.consoles.backlog import Backlog
 from cloche_wire.aio import Channel
 from cloche_wire.aio.bounds import within
 from cloche_wire.aio.channel import MESSAGES

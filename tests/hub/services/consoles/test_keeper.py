@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 
 from cloche_hub.errors import StoreFailed
 from cloche_hub.ports import Entry, Size, StoredScreen
-from cloche_hub.services import console_keeper
-from cloche_hub.services.console_keeper import FULL, ON_AGAIN, Keeper
+from cloche_hub.services.consoles import keeper
+from cloche_hub.services.consoles.keeper import FULL, ON_AGAIN, Keeper
 from tests.support.casts import header
 from tests.support.fake_recordings import FakeRecordings
 from tests.support.fake_screens import FakeScreenLog, FakeScreens
@@ -77,19 +77,19 @@ async def keeping(*, record: bool = False) -> AsyncIterator[Kept]:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for the disk to have space."""
-    monkeypatch.setattr(console_keeper, "RETRY_S", 0.001)
+    monkeypatch.setattr(keeper, "RETRY_S", 0.001)
 
 
 async def test_a_quarter_of_the_window_is_stored_at_once_and_less_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(console_keeper, "LINGER_S", 1000.0)
+    monkeypatch.setattr(keeper, "LINGER_S", 1000.0)
     async with keeping() as kept:
         kept.add(b"x" * 60)
         kept.add(b"y" * 60)
         await until(lambda: kept.stored)
         assert (kept.stored, kept.screen.entries) == (120, (b"x" * 60, b"y" * 60))
-    monkeypatch.setattr(console_keeper, "LINGER_S", 0.001)
+    monkeypatch.setattr(keeper, "LINGER_S", 0.001)
     async with keeping() as kept:
         kept.add(b"x")
         await until(lambda: kept.stored)
@@ -123,7 +123,7 @@ async def test_on_a_full_disk_viewers_are_told_once_and_again_when_there_is_spac
 
 
 async def test_a_log_that_has_grown_is_replaced_by_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console_keeper, "MOST_LOG", 250)
+    monkeypatch.setattr(keeper, "MOST_LOG", 250)
     async with keeping() as kept:
         kept.keeper._most_log = 250
         for piece in (b"a" * 100, b"b" * 100, b"c" * 100):
@@ -136,8 +136,8 @@ async def test_a_log_that_has_grown_is_replaced_by_a_snapshot(monkeypatch: pytes
 
 
 async def test_after_a_flood_the_log_is_replaced_by_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console_keeper, "WORTH_SNAPSHOT", 50)
-    monkeypatch.setattr(console_keeper, "QUIET_S", 0.001)
+    monkeypatch.setattr(keeper, "WORTH_SNAPSHOT", 50)
+    monkeypatch.setattr(keeper, "QUIET_S", 0.001)
     async with keeping() as kept:
         kept.add(b"a" * 100)
         await until(lambda: kept.screen.snapshot)
@@ -189,7 +189,7 @@ async def test_what_is_missing_is_behind_a_snapshot_and_marked() -> None:
 
 
 async def test_the_end_stores_what_is_left_as_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console_keeper, "LINGER_S", 1000.0)
+    monkeypatch.setattr(keeper, "LINGER_S", 1000.0)
     async with keeping(record=True) as kept:
         kept.add(b"bye")
         kept.keeper.mark("a hand-over")

@@ -25,10 +25,10 @@ from cloche_hub.domain.plain_text import PlainText
 from cloche_hub.domain.sandbox import Sandbox, State
 from cloche_hub.errors import InternalError
 from cloche_hub.services.clock import Clock
-from cloche_hub.services.console_messages import PIECE
+from cloche_hub.services.consoles.live import LiveConsole
+from cloche_hub.services.consoles.messages import PIECE
 from cloche_hub.services.fair import FairTurns
 from cloche_hub.services.held import HUB
-from cloche_hub.services.live_console import LiveConsole
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_term import open_terminal
 

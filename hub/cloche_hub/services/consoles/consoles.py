@@ -1,6 +1,6 @@
 """The consoles of this hub: terminals in sandboxes that outlive those who look at them.
 
-One console's life is led in `console_life`; who looks at it comes in by `console_attach`. What is recorded, and when:
+One console's life is led in `life`; who looks at it comes in by `attachments`. What is recorded, and when:
 see `recorded`; never what is typed or shown.
 
 Rules:
@@ -36,15 +36,15 @@ from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token
 from cloche_hub.errors import Conflict, TooLarge, WrongState
 from cloche_hub.ports import Guest, Recordings, Screens, Size, StoredScreen
-from cloche_hub.services.boot_consoles import BootConsoles
 from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
-from cloche_hub.services.console_attach import Attachments
-from cloche_hub.services.console_life import Around, Life, Start
-from cloche_hub.services.console_stored import load_screen, load_terminal, restored
+from cloche_hub.services.consoles.attachments import Attachments
+from cloche_hub.services.consoles.boot import BootConsoles
+from cloche_hub.services.consoles.life import Around, Life, Start
+from cloche_hub.services.consoles.live import LiveConsole
+from cloche_hub.services.consoles.stored import load_screen, load_terminal, restored
 from cloche_hub.services.fair import FairTurns
 from cloche_hub.services.held import HUB
-from cloche_hub.services.live_console import LiveConsole
 from cloche_hub.services.recorded import Recorder
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_term import Terminal, open_terminal

@@ -1,0 +1,1 @@
+"""Consoles: terminals in sandboxes that outlive whoever looks at them."""
