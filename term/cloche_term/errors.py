@@ -4,7 +4,7 @@ TerminalError
 ├── BackendMissing        the emulator that was asked for cannot be loaded here
 └── SnapshotUnreadable    made by another emulator or version, cut, or changed: ask for a dump instead
 
-Nothing a program writes raises: a terminal shows whatever it is fed. A size outside of 1…1000 is a ValueError.
+Nothing a program writes raises: a terminal shows whatever it is fed. A closed one is a TerminalError. A size outside of 1…1000 is a ValueError.
 """
 
 from __future__ import annotations

@@ -289,7 +289,7 @@ class Terminal(Protocol):
         """Everything, scrollback and half-received sequences included, for `restore` with the same emulator."""
 
     def close(self) -> None:
-        """Gives back what it holds. Idempotent."""
+        """Gives back what it holds. Idempotent; nothing else may be asked of it afterwards."""
 
 
 def check_size(rows: int, cols: int) -> None:

@@ -20,6 +20,8 @@ from cloche_hub.errors import BadRequest
 
 MAX_SIZE = 1000
 """Rows or columns."""
+MAX_CELLS = 100_000
+"""Rows times columns: what a guest can have the emulator do, and hold, grows with it. The largest screens have half."""
 MAX_SCROLLBACK = 10_000
 """Lines."""
 DEFAULT_ROWS, DEFAULT_COLS = 24, 80
@@ -204,10 +206,13 @@ def parse_viewer_message(message: object) -> ViewerMessage:
 
 
 def _parse_size(fields: Fields) -> tuple[int, int]:
-    return (
-        fields.whole("rows", default=DEFAULT_ROWS, least=1, most=MAX_SIZE),
-        fields.whole("cols", default=DEFAULT_COLS, least=1, most=MAX_SIZE),
-    )
+    rows = fields.whole("rows", default=DEFAULT_ROWS, least=1, most=MAX_SIZE)
+    cols = fields.whole("cols", default=DEFAULT_COLS, least=1, most=MAX_SIZE)
+    if rows * cols > MAX_CELLS:
+        raise BadRequest(
+            f"a console of {rows} rows and {cols} columns is too large: {MAX_CELLS} cells at most"
+        )
+    return rows, cols
 
 
 def _parse_signal(value: object) -> str | int:

@@ -127,7 +127,7 @@ class Console:
         """Tells the size of our window; of who drives, it becomes the console's. Does nothing if it has ended.
 
         Args:
-            rows, cols: 1 to 1000 characters.
+            rows, cols: 1 to 1000, and 100,000 cells at most.
 
         Raises:
             BadRequest: that is no size; whoever reads is told.

@@ -20,6 +20,8 @@ KNOWN_TERMS = frozenset(
 )  # fmt: skip
 """What Debian describes in every image (ncurses-base)."""
 DEFAULT_TERM = "xterm-256color"
+_LARGEST, _MOST_CELLS = 1000, 100_000
+"""Of a console: rows or columns, and their product."""
 
 
 def term_for(name: str | None) -> str:
@@ -33,7 +35,8 @@ def window_size(descriptor: int) -> tuple[int, int]:
         cols, rows = os.get_terminal_size(descriptor)
     except OSError:
         return 24, 80
-    return min(rows or 24, 1000), min(cols or 80, 1000)
+    rows, cols = min(rows or 24, _LARGEST), min(cols or 80, _LARGEST)
+    return min(rows, _MOST_CELLS // cols), cols
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from cloche_term.errors import SnapshotUnreadable
+from cloche_term.errors import SnapshotUnreadable, TerminalError
 from cloche_term.keys import Key
 from cloche_term.on_ghostty import encoders, stored
 from cloche_term.on_ghostty.dump import dump
@@ -40,6 +40,13 @@ _TRACKING = (
     (1000, MouseTracking.BUTTONS),
     (9, MouseTracking.PRESSES),
 )
+
+
+class _Closed:
+    """Stands for the parts of a terminal that is closed: the library would read what it has given back."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise TerminalError("the terminal is closed")
 
 
 class GhosttyTerminal:
@@ -89,6 +96,8 @@ class GhosttyTerminal:
 
     def close(self) -> None:
         self._close()
+        closed: Any = _Closed()
+        self._native = self._view = self._lines = self._intake = self._keys = self._mice = closed
 
     # --- bytes in, answers out ---------------------------------------------------------------------------------------
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import random
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cloche_term.errors import SnapshotUnreadable
+from cloche_term.errors import SnapshotUnreadable, TerminalError
 from cloche_term.on_ghostty import GhosttyTerminal
 from cloche_term.opening import restore
 from cloche_term.snapshots import Snapshot, unpack
@@ -190,6 +191,26 @@ def _use_up(count: int) -> None:
         restore(terminal.snapshot()).close()
         terminal.search("line", limit=3)
         terminal.close()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda terminal: terminal.feed(b"x"),
+        lambda terminal: terminal.resize(3, 10),
+        lambda terminal: terminal.update(),
+        lambda terminal: terminal.text(),
+        lambda terminal: terminal.first_line,
+        lambda terminal: terminal.snapshot(),
+        lambda terminal: terminal.dump(scrollback_lines=1),
+    ],
+)
+def test_a_closed_terminal_says_so(ask: Callable[[GhosttyTerminal], object], opened: Opener) -> None:
+    terminal = opened(5, 20, b"hello")
+    terminal.close()
+    terminal.close()
+    with pytest.raises(TerminalError, match="closed"):
+        ask(terminal)
 
 
 def test_terminals_that_were_closed_keep_no_memory() -> None:
