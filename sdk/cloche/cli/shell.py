@@ -99,6 +99,12 @@ def attach(
     console: options.ConsoleArgument,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Only look on; nothing is typed.")] = False,
     take: Annotated[bool, typer.Option("--take", "-t", help="Drive, also if somebody else does.")] = False,
+    scrollback: Annotated[
+        int,
+        typer.Option(
+            metavar="LINES", min=0, max=10_000, help="How much of what has scrolled by comes first."
+        ),
+    ] = 0,
     detach_key: DetachKeyOption = "ctrl+]",
 ) -> int:
     """Attach to a console of a sandbox.
@@ -111,6 +117,7 @@ def attach(
       cloche attach box
       cloche attach box/build --watch
       cloche attach box/1 --take
+      cloche attach box/build --scrollback 1000
     """
     from cloche.cli.session import with_hub
 
@@ -126,7 +133,7 @@ def attach(
 
         box = await hub.sandbox(sandbox)
         rows, cols = window_size(1)
-        async with box.attach(name, mode=mode, rows=rows, cols=cols) as attached:
+        async with box.attach(name, mode=mode, rows=rows, cols=cols, scrollback=scrollback) as attached:
             return await _attend(attached, key, interrupts)
 
     return with_hub(work)

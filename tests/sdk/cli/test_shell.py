@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 
 import pytest
@@ -30,6 +31,21 @@ async def test_the_way_out_is_announced_and_leaves_the_console_running() -> None
         terminal.type(b"exit 3\n")
         assert await terminal.ends() == 3
     assert "box/1 has ended: exit code 3" in terminal.screen
+
+
+async def test_what_has_scrolled_by_comes_first_as_far_as_it_is_wanted() -> None:
+    async with shell_in_terminal("box", "--", "sh", "-c", "seq 1 300; cat") as terminal:
+        await terminal.has_on_screen("300")
+        terminal.type(b"\x1d")
+        assert await terminal.ends() == 0
+    for wanted, first in ((), 272), (("--scrollback", "100"), 172):
+        async with cloche_in_terminal("attach", "box", "--watch", *wanted) as terminal:
+            await terminal.has_on_screen("300")
+            terminal.type(b"q")
+            assert await terminal.ends() == 0
+        assert [int(number) for number in re.findall(rb"(?<!\d)(\d{3})\r\n", terminal.seen)] == [
+            *range(first, 301)
+        ]
 
 
 async def test_what_a_program_left_on_in_the_terminal_is_switched_off() -> None:
