@@ -150,7 +150,7 @@ def tell_story(demo: Demo, home: Path) -> None:
         demo.step("approvals", "show", approval)
         decide(demo, approval)
     demo.say("What terminals and commands show can be recorded, looked through, and played again.")
-    demo.step("exec", "--record", "demo", "--", "python3", "-c", "import os; os.system('uname -sr')")
+    demo.step("exec", "--record", "demo", "--", "uname", "-sr")
     demo.step("record", "search", "Linux")
     demo.say("The machine's own console is one of those that anybody who may can look at, dead or alive.")
     demo.step("consoles", "ls")
