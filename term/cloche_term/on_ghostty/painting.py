@@ -12,21 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from cloche_term.terminal import PLAIN, Color, Run, Style, Underline
+from cloche_term.rendition import rendition
+from cloche_term.terminal import PLAIN, Run
 
 RESET = "\x1b[0m"
 _ERASE_REST = "\x1b[K"
-
-_FLAGS = (
-    ("is_bold", "1"),
-    ("is_faint", "2"),
-    ("is_italic", "3"),
-    ("is_blinking", "5"),
-    ("is_inverse", "7"),
-    ("is_invisible", "8"),
-    ("is_struck", "9"),
-    ("is_overlined", "53"),
-)
 
 
 class Line(NamedTuple):
@@ -77,31 +67,6 @@ def _with_following(lines: Iterable[Line]) -> Iterator[tuple[Line, Line | None]]
 
 def _cells(runs: Iterable[Run]) -> int:
     return sum(run.cells for run in runs)
-
-
-def rendition(style: Style) -> str:
-    """The sequence that makes this the style of what follows (SGR), whatever it was before."""
-    parameters = ["0", *(code for name, code in _FLAGS if getattr(style, name))]
-    if style.underline is not Underline.NONE:
-        single = style.underline is Underline.SINGLE
-        parameters.append("4" if single else f"4:{style.underline.value}")
-    parameters += _color(style.foreground, 30, 90, 38)
-    parameters += _color(style.background, 40, 100, 48)
-    if style.underline_color is not None:
-        # With colons, since who does not know 58 would read its parameters as styles of their own.
-        color = style.underline_color
-        parameters.append(f"58:5:{color}" if isinstance(color, int) else "58:2::{}:{}:{}".format(*color))
-    return f"\x1b[{';'.join(parameters)}m"
-
-
-def _color(color: Color, dark: int, bright: int, extended: int) -> list[str]:
-    if color is None:
-        return []
-    if isinstance(color, tuple):
-        return [f"{extended};2;{color[0]};{color[1]};{color[2]}"]
-    if color < 8:
-        return [str(dark + color)]
-    return [str(bright + color - 8)] if color < 16 else [f"{extended};5;{color}"]
 
 
 def _without_blanks(runs: tuple[Run, ...], *, at_least: int) -> tuple[Run, ...]:

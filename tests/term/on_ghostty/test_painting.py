@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from cloche_term.on_ghostty.painting import Line, paint, rendition
-from cloche_term.terminal import PLAIN, Run, Style, Underline
+from cloche_term.on_ghostty.painting import Line, paint
+from cloche_term.terminal import PLAIN, Run, Style
 
 _RED = Style(foreground=1)
 _LINKED = Style(is_link=True)
@@ -65,21 +63,3 @@ def test_links_are_printed_and_told_apart() -> None:
         "\x1b[0m\x1b]8;;http://0/0\x1b\\ab\x1b]8;;http://0/1\x1b\\c\x1b[0m\x1b]8;;\x1b\\d"
     )
     assert _painted(_line(Run("日", _LINKED, 2))) == "\x1b[0m\x1b]8;;http://0/0\x1b\\日\x1b]8;;\x1b\\\x1b[0m"
-
-
-@pytest.mark.parametrize(
-    ("style", "sequence"),
-    [
-        (PLAIN, "0"),
-        (Style(is_bold=True, is_faint=True, is_italic=True, is_blinking=True), "0;1;2;3;5"),
-        (Style(is_inverse=True, is_invisible=True, is_struck=True, is_overlined=True), "0;7;8;9;53"),
-        (Style(foreground=7, background=0), "0;37;40"),
-        (Style(foreground=15, background=8), "0;97;100"),
-        (Style(foreground=16, background=(1, 2, 3)), "0;38;5;16;48;2;1;2;3"),
-        (Style(underline=Underline.SINGLE), "0;4"),
-        (Style(underline=Underline.DOTTED, underline_color=3), "0;4:4;58:5:3"),
-        (Style(underline=Underline.DOUBLE, underline_color=(1, 2, 3)), "0;4:2;58:2::1:2:3"),
-    ],
-)
-def test_a_style_is_said_whole(style: Style, sequence: str) -> None:
-    assert rendition(style) == f"\x1b[{sequence}m"

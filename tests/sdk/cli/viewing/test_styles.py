@@ -4,27 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cloche.cli.viewing.styles import cells_of, sgr
-from cloche_term import Run, Style, Underline, open_terminal
+from cloche.cli.viewing.styles import cells_of
+from cloche_term import Run, Style, open_terminal
+from cloche_term.rendition import rendition
 
 PLAIN = Style()
-
-
-@pytest.mark.parametrize(
-    ("style", "told"),
-    [
-        (PLAIN, "\x1b[0m"),
-        (Style(is_bold=True, is_inverse=True, foreground=1, background=4), "\x1b[0;1;7;31;44m"),
-        (Style(foreground=9, background=200), "\x1b[0;38;5;9;48;5;200m"),
-        (Style(foreground=(1, 2, 3), background=(4, 5, 6)), "\x1b[0;38;2;1;2;3;48;2;4;5;6m"),
-        (Style(underline=Underline.SINGLE), "\x1b[0;4m"),
-        (Style(underline=Underline.CURLY, underline_color=1), "\x1b[0;4:3;58;5;1m"),
-        (Style(is_faint=True, is_italic=True, is_blinking=True, is_invisible=True, is_struck=True), "\x1b[0;2;3;5;8;9m"),
-        (Style(is_overlined=True), "\x1b[0;53m"),
-    ],
-)  # fmt: skip
-def test_a_style_is_told_whole(style: Style, told: str) -> None:
-    assert sgr(style) == told
 
 
 @pytest.mark.parametrize(
@@ -35,7 +19,7 @@ def test_a_part_of_a_row_is_told(left: int, width: int, shown: str) -> None:
     red = Style(foreground=1)
     runs = (Run("abcde", PLAIN, 5), Run("fghij", red, 5))
     told = cells_of(runs, left, width, 1)
-    assert told.replace(sgr(PLAIN), "").replace(sgr(red), "") == shown
+    assert told.replace(rendition(PLAIN), "").replace(rendition(red), "") == shown
 
 
 @pytest.mark.parametrize("left", range(8))
