@@ -76,12 +76,15 @@ async def test_a_python_prompt_edits_its_line_and_hears_ctrl_c(real_hub: RealHub
         assert await at.ends() == 0
 
 
-async def test_a_shell_that_is_left_ends_what_ran_in_it(real_hub: RealHub, desk: str) -> None:
-    async with shell_in_terminal("desk", env=real_hub.env, bound_s=_BOUND_S) as at:
+async def test_a_shell_that_is_left_goes_on_until_its_console_is_closed(real_hub: RealHub, desk: str) -> None:
+    async with shell_in_terminal("desk", "--name", "left", env=real_hub.env, bound_s=_BOUND_S) as at:
         await at.shows(b"ctrl+] leaves")
         at.type(b"sleep 45678; echo never\r")
         await at.shows(b"echo never\r\n")
         at.type(b"\x1d")
         assert await at.ends() == 0
-    left = "while pgrep -f 'sleep [4]5678'; do sleep 0.1; done"
-    assert real_hub.cloche("exec", "desk", "--timeout", "60s", "--", "sh", "-c", left).status == 0
+    runs = ("exec", "desk", "--", "pgrep", "-f", "sleep [4]5678")
+    assert real_hub.cloche(*runs).status == 0
+    assert real_hub.cloche("consoles", "close", "desk/left").status == 0
+    gone = "while pgrep -f 'sleep [4]5678'; do sleep 0.1; done"
+    assert real_hub.cloche("exec", "desk", "--timeout", "60s", "--", "sh", "-c", gone).status == 0
