@@ -115,8 +115,13 @@ def pattern_of(wanted: str | re.Pattern[str]) -> re.Pattern[str]:
     """A text as the pattern that finds it; a pattern as it is.
 
     Raises:
+        TypeError: it is neither a text nor a pattern of text.
         ValueError: the text is empty.
     """
+    if not isinstance(wanted, str) and not (
+        isinstance(wanted, re.Pattern) and isinstance(wanted.pattern, str)
+    ):
+        raise TypeError(f"what is waited for is a text or a compiled pattern of text, not {wanted!r}")
     if not wanted:
         raise ValueError("an empty text is on every screen; name what is to be waited for")
     return re.compile(re.escape(wanted)) if isinstance(wanted, str) else wanted

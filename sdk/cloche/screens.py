@@ -46,6 +46,8 @@ class Screen:
     """How many bytes the program had written."""
     state: str
     """The console's: open or ended."""
+    driver: str | None = None
+    """The id of the viewer who drives it."""
     match: re.Match[str] | None = field(default=None, compare=False, repr=False)
     """What `until` found; its groups are those of the pattern. None of a screen that was only looked at."""
 
@@ -68,4 +70,5 @@ class Screen:
             first_line=read.whole("first_line"),
             offset=read.whole("offset"),
             state=read.text("state"),
+            driver=read.optional("driver", read.text),
         )

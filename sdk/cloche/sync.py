@@ -128,7 +128,10 @@ class Console(_Twin[aio.Console]):
 
     @property
     def info(self) -> ConsoleInfo:
-        """What is known of it, as of what has been read: its size, who is attached, who drives."""
+        """What is known of it, as of what has been read: its size, who is attached, who drives.
+
+        Who drives is known from `until` and `look`, too.
+        """
         return self._twin.info
 
     @property
@@ -138,7 +141,7 @@ class Console(_Twin[aio.Console]):
 
     @property
     def is_driving(self) -> bool:
-        """Whether what is typed here reaches the program, as of what has been read."""
+        """Whether what is typed here reaches the program, as of what has been read, or was last seen on the screen."""
         return self._twin.is_driving
 
     @property

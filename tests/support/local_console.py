@@ -263,6 +263,7 @@ class LocalConsole:
             "first_line": self._terminal.first_line,
             "offset": self._offset,
             "state": str(self.state.state),
+            "driver": self.state.driver,
         }, self._news
 
     def _has_changed(self) -> None:

@@ -255,7 +255,8 @@ def resolve_console(reference: str | None, consoles: Iterable[Console]) -> Conso
         for console in candidates:
             if console.is_open and console.kind is ConsoleKind.PTY:
                 return console
-        raise NotFound("there is no open console; start one with: cloche shell")
+        where = next((console.sandbox_name for console in candidates), "SANDBOX")
+        raise NotFound(f"there is no open console; start one with: cloche shell {where}")
     steps: tuple[Callable[[Console], bool], ...] = (
         lambda console: console.id == reference,
         lambda console: console.is_open and console.name == reference,

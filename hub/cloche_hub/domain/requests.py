@@ -305,7 +305,7 @@ def _parse_secrets(fields: Fields, env: Mapping[str, str]) -> Secrets:
             raise BadRequest(f"{name} is in env and in secrets; give it once")
         if len(value.strip().encode()) < MIN_SECRET:
             raise BadRequest(
-                f"secrets[{name!r}] is shorter than {MIN_SECRET} bytes: it could not be hidden; give it in env"
+                f"secrets[{name!r}] is shorter than {MIN_SECRET} bytes: it could not be hidden; give it as a plain variable"
             )
     if _size(env) + _size(variables) > MAX_ARGUMENTS:
         raise BadRequest(f"env and secrets are more than {MAX_ARGUMENTS} bytes together; pass data in files")

@@ -18,7 +18,16 @@ from cloche.aio.console_feed import ConsoleFeed
 from cloche.answers import Answer
 from cloche.console_events import ConsoleEvent, Output, after
 from cloche.console_messages import ConsoleInfo
-from cloche.errors import Cancelled, CodedError, InternalError, LinkLost, NotFound, TimedOut, WrongState
+from cloche.errors import (
+    BadRequest,
+    Cancelled,
+    CodedError,
+    InternalError,
+    LinkLost,
+    NotFound,
+    TimedOut,
+    WrongState,
+)
 from cloche.messages import ExitStatus
 from cloche.screen_search import Old, not_shown, pattern_of, search
 from cloche.screens import Screen
@@ -29,6 +38,8 @@ if TYPE_CHECKING:
     from cloche.link import Link
     from cloche_wire.aio import Channel
 
+_LONGEST_SIDE, _MOST_CELLS = 1000, 100_000
+"""Rows or columns of a console, and their product."""
 _KEYS = 1
 """The stream of what is typed."""
 _MOST_SCREEN_BYTES = 16 << 20
@@ -65,7 +76,10 @@ class Console:
 
     @property
     def info(self) -> ConsoleInfo:
-        """What is known of it, as of what has been read: its size, who is attached, who drives."""
+        """What is known of it, as of what has been read: its size, who is attached, who drives.
+
+        Who drives is known from `until` and `look`, too.
+        """
         return self._info
 
     @property
@@ -75,7 +89,7 @@ class Console:
 
     @property
     def is_driving(self) -> bool:
-        """Whether what is typed here reaches the program, as of what has been read."""
+        """Whether what is typed here reaches the program, as of what has been read, or was last seen on the screen."""
         return self._info.driver == self._viewer
 
     # What it shows, as it comes.
@@ -111,12 +125,12 @@ class Console:
     async def write(self, data: bytes | str) -> None:
         """Types: sends bytes as a keyboard would, waiting until there is room. Cancelling may leave a part sent.
 
-        Of who does not drive, nothing reaches the program; a notice says so.
-
         Raises:
-            WrongState: its program has ended.
+            WrongState: its program has ended, or somebody else drives.
             CodedError: the attachment was lost.
         """
+        if not self.is_driving and not await self._drives_now():
+            raise WrongState("you are watching, so what you type goes nowhere: ask to drive, or take over")
         try:
             await self._channel.write(_KEYS, data.encode() if isinstance(data, str) else data)
         except LinkLost:
@@ -130,8 +144,13 @@ class Console:
             rows, cols: 1 to 1000, and 100,000 cells at most.
 
         Raises:
-            BadRequest: that is no size; whoever reads is told.
+            BadRequest: that is no size.
         """
+        if not (1 <= rows <= _LONGEST_SIDE and 1 <= cols <= _LONGEST_SIDE and rows * cols <= _MOST_CELLS):
+            raise BadRequest(
+                f"no console has {rows} rows and {cols} columns: each is 1 to {_LONGEST_SIDE}, and "
+                f"there are {_MOST_CELLS} cells at most"
+            )
         await self._tell({"resize": {"rows": rows, "cols": cols}})
 
     async def signal(self, signal: str | int) -> None:
@@ -153,7 +172,12 @@ class Console:
 
         Args:
             viewer: its id, such as `v2`; `info.viewers` and the event `Asked` have them.
+
+        Raises:
+            BadRequest: that is no viewer's id.
         """
+        if not isinstance(viewer, str) or not viewer:
+            raise BadRequest(f"{viewer!r} is no viewer's id: those look like 'v2'")
         await self._tell({"give": viewer})
 
     async def take(self) -> None:
@@ -216,8 +240,7 @@ class Console:
         Raises:
             CodedError: the hub or the sandbox is gone.
         """
-        self._screen = await look_at(self._link, self._info.sandbox, self.id)
-        return self._screen
+        return self._saw(await look_at(self._link, self._info.sandbox, self.id))
 
     @property
     def screen(self) -> Screen:
@@ -235,7 +258,7 @@ class Console:
         channel = _open_screen(self._link, self._info.sandbox, self.id, follow=True)
         try:
             async for message in channel.messages(max_bytes=_MOST_SCREEN_BYTES):
-                screen = self._seen(message)
+                screen = self._saw(Screen.parse(message))
                 if (found := search(self._old, pattern, screen)) is not None:
                     match, self._old = found
                     self._screen = replace(screen, match=match)
@@ -245,9 +268,16 @@ class Console:
             channel.reset(Cancelled("the caller has seen enough"))
         return None
 
-    def _seen(self, message: Any) -> Screen:
-        self._screen = Screen.parse(message)
-        return self._screen
+    def _saw(self, screen: Screen) -> Screen:
+        self._screen = screen
+        self._info = replace(self._info, driver=screen.driver)
+        return screen
+
+    async def _drives_now(self) -> bool:
+        """Whether we drive, asked anew: what is known may be older than a change of hands."""
+        await self.look()
+        # An ended console has no driver, and says of itself that it has ended.
+        return self.is_driving or self.screen.state != "open"
 
     # Its end.
 

@@ -230,8 +230,8 @@ SecretOption = Annotated[
     typer.Option(
         "--secret",
         metavar="NAME[=VALUE]",
-        help="A variable whose value no recording shows; NAME alone passes on your own, which keeps it out of "
-        "`ps`. Repeatable.",
+        help="A variable whose value recordings show as `*` where a program shows it in one piece; NAME alone passes "
+        "on your own, which keeps it out of `ps`. Repeatable.",
     ),
 ]
 LabelOption = Annotated[

@@ -124,7 +124,9 @@ def play(
       cloche record play session.cast
     """
     if not (os.isatty(0) and os.isatty(1)):
-        raise BadRequest(f"playing needs a terminal; without one use: cloche record export {recording}")
+        raise BadRequest(
+            "playing needs a terminal for its input and output; `cloche record export` has the text"
+        )
     limit_s = options.parse_idle_limit(idle_limit)
 
     async def played(pieces: AsyncIterator[bytes], interrupts: Interrupts) -> None:

@@ -10,7 +10,7 @@ import typer
 from cloche.cli import options
 from cloche.cli.failures import status_of
 from cloche.cli.output import clean_line, say
-from cloche.errors import BadRequest
+from cloche.errors import BadRequest, LinkLost
 
 if TYPE_CHECKING:
     from cloche.aio import Console, Hub
@@ -97,7 +97,9 @@ def shell(
 
 def attach(
     console: options.ConsoleArgument,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Only look on; nothing is typed.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Only look on: nothing is typed, and no key drives.")
+    ] = False,
     take: Annotated[bool, typer.Option("--take", "-t", help="Drive, also if somebody else does.")] = False,
     scrollback: Annotated[
         int,
@@ -134,7 +136,7 @@ def attach(
         box = await hub.sandbox(sandbox)
         rows, cols = window_size(1)
         async with box.attach(name, mode=mode, rows=rows, cols=cols, scrollback=scrollback) as attached:
-            return await _attend(attached, key, interrupts)
+            return await _attend(attached, key, interrupts, may_drive=not watch)
 
     return with_hub(work)
 
@@ -150,16 +152,21 @@ def _expect_terminal(what: str, instead: str) -> None:
         raise BadRequest(f"{what} needs a terminal for its input and output; without one use: {instead}")
 
 
-async def _attend(console: Console, key: DetachKey, interrupts: Interrupts) -> int:
+async def _attend(console: Console, key: DetachKey, interrupts: Interrupts, *, may_drive: bool = True) -> int:
     """Joins a console to our terminal and says how that ended; returns the exit status."""
     from cloche.cli.viewing.attached import attend
     from cloche.cli.viewing.hints import label
 
     name = clean_line(label(console.info))
-    if not await attend(console, key, interrupts):
-        say(
-            f"left {name}, which goes on; to come back: cloche attach {name}; to end it: cloche consoles close {name}"
-        )
+    try:
+        has_ended = await attend(console, key, interrupts, may_drive=may_drive)
+    except LinkLost as error:
+        raise LinkLost(
+            f"lost {name} ({error}); if it still runs, come back with: cloche attach {name}"
+        ) from None
+    if not has_ended:
+        close = "" if console.info.kind == "boot" else f"; to end it: cloche consoles close {name}"
+        say(f"left {name}, which goes on; to come back: cloche attach {name}{close}")
         return 0
     ended = await console.wait()
     how = f"signal {ended.signal}" if ended.signal else f"exit code {ended.exit_code}"

@@ -114,9 +114,13 @@ async def test_typing_to_a_program_that_has_ended_says_so(sandbox: Sandbox) -> N
 
 async def test_a_size_that_is_none_is_refused(sandbox: Sandbox) -> None:
     async with sandbox.console(["cat"]) as console:
-        await console.resize(0, 80)
-        with pytest.raises(BadRequest, match="rows and cols"):
-            await console.wait()
+        for rows, cols in ((0, 80), (24, 1001), (101, 1000)):
+            with pytest.raises(BadRequest, match="cells at most"):
+                await console.resize(rows, cols)
+        for viewer in ("", 5):
+            with pytest.raises(BadRequest, match="no viewer's id"):
+                await console.give(viewer)  # type: ignore[arg-type]
+        assert console.is_driving
 
 
 # Who drives.
@@ -128,8 +132,8 @@ async def test_one_drives_and_the_others_watch_until_they_are_let(sandbox: Sandb
         hub.consoles.who = "bob"
         async with sandbox.attach(rows=40, cols=100) as other:
             assert (other.viewer, other.is_driving, other.info.rows) == ("v2", False, 20)
-            await other.write("lost")
-            assert await _next(other, Notice) == Notice("you only watch: what you type goes nowhere")
+            with pytest.raises(WrongState, match="you are watching"):
+                await other.write("lost")
             await other.ask()
             asked = await _next(mine, Asked)
             assert isinstance(asked, Asked)
@@ -140,6 +144,8 @@ async def test_one_drives_and_the_others_watch_until_they_are_let(sandbox: Sandb
             assert (other.is_driving, [viewer.id for viewer in other.info.viewers]) == (True, ["v1", "v2"])
             await other.write("typed\n")
             assert "lost" not in (await mine.until("typed")).text
+            # What is seen of the screen says who drives, also to who reads nothing.
+            assert not mine.is_driving
             await mine.take()
             assert await _next(other, Notice) == Notice("admin drives now (taken)")
             assert not other.is_driving

@@ -87,7 +87,8 @@ async def test_a_hub_s_recording_is_played(recording: LocalRecording) -> None:
 async def test_playing_wants_a_terminal_and_says_what_to_use(program: Cloche) -> None:
     ran = await program("record", "play", "rec_1")
     assert (ran.status, ran.err) == (
-        125, "cloche: playing needs a terminal; without one use: cloche record export rec_1\n"
+        125,
+        "cloche: playing needs a terminal for its input and output; `cloche record export` has the text\n",
     )  # fmt: skip
 
 

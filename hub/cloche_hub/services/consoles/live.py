@@ -234,8 +234,8 @@ class LiveConsole:
 
     def replace(self, console: Console) -> None:
         """It is another one now."""
-        if console.is_open != self._console.is_open:
-            # Who only looks hears of the end, too, although nothing more is shown.
+        if (console.is_open, console.driver) != (self._console.is_open, self._console.driver):
+            # Who only looks hears of that, too, although nothing more is shown.
             self._display.touch()
         self._console = console
         self._on_changed(console)

@@ -69,6 +69,7 @@ class Look:
     revision: int
     state: str
     """The console's."""
+    driver: str | None
     packed: bytes
     """The message that tells it."""
 
@@ -102,13 +103,16 @@ class ScreenFeed:
         return self._look if self._look is not seen else None
 
     def _is_old(self, look: Look) -> bool:
-        return (look.revision, look.state) != (self._showing.revision, self._showing.console.state)
+        showing = self._showing
+        now = (showing.revision, str(showing.console.state), showing.console.driver)
+        return (look.revision, look.state, look.driver) != now
 
     def _take_look(self) -> Look:
         began = time.monotonic()
         showing = self._showing
         message = screen_fields(showing.console, showing.terminal, offset=showing.offset)
-        look = Look(showing.revision, showing.console.state, msgpack.packb(message, use_bin_type=True))
+        packed = msgpack.packb(message, use_bin_type=True)
+        look = Look(showing.revision, str(showing.console.state), showing.console.driver, packed)
         now = time.monotonic()
         self._even_until = max(self._even_until, began) + 1 / MOST_A_SECOND
         self._not_before = max(self._even_until - (AT_ONCE - 1) / MOST_A_SECOND, now + _REST * (now - began))
@@ -147,6 +151,7 @@ def screen_fields(console: Console, terminal: Terminal, *, offset: int) -> dict[
         "first_line": terminal.first_line,
         "offset": offset,
         "state": str(console.state),
+        "driver": console.driver,
     }
 
 

@@ -35,13 +35,14 @@ _STUCK_S = 1.0
 """How long a program that reads nothing is waited for when that much was typed."""
 
 
-async def attend(console: Console, key: DetachKey, interrupts: Interrupts) -> bool:
+async def attend(console: Console, key: DetachKey, interrupts: Interrupts, *, may_drive: bool = True) -> bool:
     """Joins a console to our terminal.
 
     Args:
         console: attached to; nobody else reads it.
         key: the way out.
         interrupts: what signals do.
+        may_drive: whether a key may ask to drive, or take over.
 
     Returns:
         Whether its program has ended; else it was left.
@@ -50,14 +51,14 @@ async def attend(console: Console, key: DetachKey, interrupts: Interrupts) -> bo
         CodedError: the attachment was lost.
     """
     window = Window(is_driving=console.is_driving)
-    attached = _Attached(console, key, window)
+    attached = _Attached(console, key, window, may_drive=may_drive)
     async with window.taken(interrupts, attached.announce):
         return await attached.run()
 
 
 class _Attached:
-    def __init__(self, console: Console, key: DetachKey, window: Window) -> None:
-        self._console, self._key, self._window = console, key, window
+    def __init__(self, console: Console, key: DetachKey, window: Window, *, may_drive: bool) -> None:
+        self._console, self._key, self._window, self._may_drive = console, key, window, may_drive
         self._asking: Viewer | None = None
         self._typed, self._has_typed, self._has_room = b"", asyncio.Event(), asyncio.Event()
         self._is_stuck = False
@@ -102,10 +103,13 @@ class _Attached:
         await self._console.resize(*window)
 
     def _status(self) -> str:
-        return status(self._console.info, self._console.viewer, self._key, self._asking)
+        return status(self._console.info, self._console.viewer, self._keys(), self._asking_line())
+
+    def _asking_line(self) -> str | None:
+        return None if self._asking is None else asks(self._asking, self._key)
 
     def _keys(self) -> str:
-        return keys(self._console.info, self._console.viewer, self._key)
+        return keys(self._console.info, self._console.viewer, self._key, may_drive=self._may_drive)
 
     # What is typed.
 
@@ -138,6 +142,8 @@ class _Attached:
         match wish:
             case Wish.LEAVE:
                 return Move.LEAVE
+            case Wish.ASK | Wish.TAKE if not self._may_drive:
+                self.announce("you came to watch; to drive, leave and come back without --watch")
             case Wish.ASK:
                 if self._console.info.driver is not None:
                     self.announce("asked to drive")
@@ -177,6 +183,9 @@ class _Attached:
             typed, self._typed = self._typed, b""
             self._is_stuck = False
             self._has_room.set()
+            if not self._console.is_driving:
+                # Typed before the wheel changed hands.
+                continue
             try:
                 await self._console.write(typed)
             except WrongState:

@@ -20,28 +20,28 @@ def label(info: ConsoleInfo) -> str:
     return f"{info.sandbox_name}/{info.name}"
 
 
-def keys(info: ConsoleInfo, viewer: str, key: DetachKey) -> str:
+def keys(info: ConsoleInfo, viewer: str, key: DetachKey, *, may_drive: bool = True) -> str:
     """What the keys are for who looks on."""
     if info.driver == viewer:
         return f"{key.name} leaves"
-    if info.kind == _BOOT:
+    if info.kind == _BOOT or not may_drive:
         return "q leaves"
     return KEYS if info.driver is not None else KEYS.replace("a asks", "a drives")
 
 
-def status(info: ConsoleInfo, viewer: str, key: DetachKey, asking: Viewer | None = None) -> str:
+def status(info: ConsoleInfo, viewer: str, keys: str, asking: str | None = None) -> str:
     """All of it in one line.
 
     Args:
         info: of the console, as it is now.
         viewer: who is told.
-        key: the way out.
-        asking: who has asked this viewer to drive.
+        keys: what they are.
+        asking: that somebody has asked this viewer to drive.
     """
     size = f"{info.cols}x{info.rows}"
-    parts = [label(info), _driver(info, viewer), keys(info, viewer, key)]
+    parts = [label(info), _driver(info, viewer), keys]
     if asking is not None and info.driver == viewer:
-        parts.append(asks(asking, key))
+        parts.append(asking)
     # Last, since the end is cut first.
     return " · ".join([*parts, size])
 

@@ -56,6 +56,7 @@ async def test_a_look_says_what_shows_now(tmp_path: Path) -> None:
             "first_line": 0,
             "offset": 8,
             "state": "open",
+            "driver": "v1",
         }
         driver.close()
 

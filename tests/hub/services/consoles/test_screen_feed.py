@@ -80,6 +80,7 @@ async def test_a_look_says_what_shows_and_where_the_cursor_is(showing: Showing) 
         "first_line": 1,
         "offset": 33,
         "state": "open",
+        "driver": None,
     }
 
 

@@ -71,7 +71,7 @@ async def test_a_lost_hub_is_told_in_the_last_line_and_then_puts_the_terminal_ba
 async def test_of_who_watches_pastes_mean_nothing_and_the_mouse_stays_as_it_was() -> None:
     async with shell_in_terminal("box", "--", "sh", "-c", "printf '\\033[?1003;2004hready'; cat") as ann:
         await ann.has_on_screen("ready")
-        async with cloche_in_terminal("attach", "box", "--watch") as bob:
+        async with cloche_in_terminal("attach", "box") as bob:
             await bob.has_on_screen("ready", "q leaves")
             bob.type(b"take this, please: quit")
             await bob.has_on_screen("you only watch")
@@ -83,6 +83,20 @@ async def test_of_who_watches_pastes_mean_nothing_and_the_mouse_stays_as_it_was(
             bob.type(b"\x1d")
             assert await bob.ends() == 0
         ann.type(b"q")
+        assert await ann.ends() == 0
+
+
+async def test_who_came_to_watch_only_cannot_drive_by_a_key() -> None:
+    async with shell_in_terminal("box", "--", "cat") as ann:
+        await ann.has_on_screen("ctrl+] leaves")
+        async with cloche_in_terminal("attach", "box", "--watch") as bob:
+            await bob.has_on_screen("q leaves")
+            for key in (b"t", b"a"):
+                bob.type(key)
+                await bob.has_on_screen("come back without --watch")
+            bob.type(b"q")
+            assert await bob.ends() == 0
+        ann.type(b"\x1d")
         assert await ann.ends() == 0
 
 

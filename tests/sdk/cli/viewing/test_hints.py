@@ -18,33 +18,47 @@ def test_a_console_is_named_as_on_a_command_line() -> None:
 
 
 def test_who_drives_is_told_the_way_out() -> None:
-    assert status(CONSOLE, ANN.id, KEY) == "box/1 · you drive · ctrl+] leaves · 80x24"
+    assert status(CONSOLE, ANN.id, keys(CONSOLE, ANN.id, KEY)) == "box/1 · you drive · ctrl+] leaves · 80x24"
     assert keys(CONSOLE, ANN.id, DetachKey("q")) == "ctrl+q leaves"
 
 
 def test_who_watches_is_told_who_drives_and_the_keys() -> None:
-    assert status(CONSOLE, BOB.id, KEY) == "box/1 · ann drives · a asks, t takes, q leaves · 80x24"
+    assert (
+        status(CONSOLE, BOB.id, keys(CONSOLE, BOB.id, KEY))
+        == "box/1 · ann drives · a asks, t takes, q leaves · 80x24"
+    )
 
 
 def test_where_nobody_drives_one_may() -> None:
     nobody = replace(CONSOLE, driver=None)
-    assert status(nobody, BOB.id, KEY) == "box/1 · nobody drives · a drives, t takes, q leaves · 80x24"
+    assert (
+        status(nobody, BOB.id, keys(nobody, BOB.id, KEY))
+        == "box/1 · nobody drives · a drives, t takes, q leaves · 80x24"
+    )
 
 
 def test_the_machine_s_own_console_can_only_be_left() -> None:
     boot = replace(CONSOLE, name="boot", kind="boot", driver=None)
-    assert status(boot, BOB.id, KEY) == "box/boot · what the machine says · q leaves · 80x24"
+    assert (
+        status(boot, BOB.id, keys(boot, BOB.id, KEY)) == "box/boot · what the machine says · q leaves · 80x24"
+    )
 
 
 def test_the_driver_is_told_who_asks() -> None:
     assert asks(BOB, KEY) == "bob asks to drive: ctrl+] g gives"
-    assert status(CONSOLE, ANN.id, KEY, BOB).endswith(
+    assert status(CONSOLE, ANN.id, keys(CONSOLE, ANN.id, KEY), asks(BOB, KEY)).endswith(
         " · ctrl+] leaves · bob asks to drive: ctrl+] g gives · 80x24"
     )
-    assert "asks" not in status(CONSOLE, ANN.id, KEY, None)
-    assert status(replace(CONSOLE, driver=BOB.id), ANN.id, KEY, BOB).endswith(
+    assert "asks" not in status(CONSOLE, ANN.id, keys(CONSOLE, ANN.id, KEY))
+    given = replace(CONSOLE, driver=BOB.id)
+    assert status(given, ANN.id, keys(given, ANN.id, KEY), asks(BOB, KEY)).endswith(
         "bob drives · a asks, t takes, q leaves · 80x24"
     )
+
+
+def test_who_came_to_watch_only_can_only_leave() -> None:
+    assert keys(CONSOLE, BOB.id, KEY, may_drive=False) == "q leaves"
+    assert keys(CONSOLE, ANN.id, KEY, may_drive=False) == "ctrl+] leaves"
 
 
 def test_of_oneself_one_does_not_read_the_name() -> None:
