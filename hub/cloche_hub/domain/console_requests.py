@@ -20,8 +20,8 @@ from cloche_hub.errors import BadRequest
 
 MAX_SIZE = 1000
 """Rows or columns."""
-MAX_CELLS = 100_000
-"""Rows times columns: what a guest can have the emulator do, and hold, grows with it. The largest screens have half."""
+MAX_CELLS = 50_000
+"""Rows times columns: what a guest can have the emulator do, and hold, grows with it."""
 MAX_SCROLLBACK = 10_000
 """Lines."""
 DEFAULT_ROWS, DEFAULT_COLS = 24, 80

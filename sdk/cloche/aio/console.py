@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cloche.link import Link
     from cloche_wire.aio import Channel
 
-_LONGEST_SIDE, _MOST_CELLS = 1000, 100_000
+_LONGEST_SIDE, _MOST_CELLS = 1000, 50_000
 """Rows or columns of a console, and their product."""
 _KEYS = 1
 """The stream of what is typed."""
@@ -141,7 +141,7 @@ class Console:
         """Tells the size of our window; of who drives, it becomes the console's. Does nothing if it has ended.
 
         Args:
-            rows, cols: 1 to 1000, and 100,000 cells at most.
+            rows, cols: 1 to 1000, and 50,000 cells at most.
 
         Raises:
             BadRequest: that is no size.

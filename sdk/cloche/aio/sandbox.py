@@ -234,7 +234,7 @@ class Sandbox:
 
         Args:
             argv: the program and its arguments; the user's shell if not given.
-            rows, cols: the size of its window, 1 to 1000, and 100,000 cells at most.
+            rows, cols: the size of its window, 1 to 1000, and 50,000 cells at most.
             env, cwd, user: as `run` has them.
             term: what kind of terminal shows it, as its TERM; xterm-256color if not given.
             name: up to 63 of a-z, 0-9 and '-'; the lowest free number if not given.
@@ -277,7 +277,7 @@ class Sandbox:
         Args:
             console: a name, an id, or the beginning of an id; the newest open one if not given.
             mode: drive (if nobody does, else watch), watch, or take (drive, whoever does).
-            rows, cols: the size of our window, 1 to 1000, and 100,000 cells at most; of who drives, it becomes the console's.
+            rows, cols: the size of our window, 1 to 1000, and 50,000 cells at most; of who drives, it becomes the console's.
             scrollback: how many lines that have been scrolled off come before the screen.
 
         Raises:

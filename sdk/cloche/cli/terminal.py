@@ -20,7 +20,7 @@ KNOWN_TERMS = frozenset(
 )  # fmt: skip
 """What Debian describes in every image (ncurses-base)."""
 DEFAULT_TERM = "xterm-256color"
-_LARGEST, _MOST_CELLS = 1000, 100_000
+_LARGEST, _MOST_CELLS = 1000, 50_000
 """Of a console: rows or columns, and their product."""
 
 

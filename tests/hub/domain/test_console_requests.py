@@ -66,7 +66,7 @@ def test_the_terminals_kind_is_the_field_or_else_the_variable() -> None:
         ({"user": "a b"}, "user 'a b' will not do"),
         ({"rows": 0}, "rows must be a whole number from 1 to 1000"),
         ({"rows": 1001}, "rows"),
-        ({"rows": 101, "cols": 1000}, "too large"),
+        ({"rows": 51, "cols": 1000}, "too large"),
         ({"rows": "24"}, "rows"),
         ({"cols": 0}, "cols must be a whole number from 1 to 1000"),
         ({"cols": True}, "cols"),

@@ -4,8 +4,9 @@ What comes in is taken at once and fed a little later, slice by slice: an emulat
 everybody's. What has not been fed yet is no more than a window, since it is not acknowledged.
 
 Rules:
-- SAFETY: the guest chooses every byte. A few of them can have the emulator touch every cell of the screen, so a slice is
-  the smaller, the larger the screen is; and the consoles of one sandbox have a quarter of the loop at most (`fair`).
+- SAFETY: the guest chooses every byte. A few of them can have the emulator touch every cell of the screen or all of its
+  scrollback, so a slice is as long as the last ones allow in a few milliseconds; and the consoles of one sandbox have a
+  quarter of the loop at most (`fair`).
 - A screen is sent as bytes of the emulator's own that make it, followed by what has not been fed yet.
 - A dear screen is not made again at once, however many viewers want one; a very dear one, with scrollback or of very
   many cells, is made by a thread from a copy.
@@ -29,13 +30,13 @@ MOST_SCREEN = 4 << 20
 """Bytes of a screen with scrollback; of a longer one there are fewer lines, but always the screen."""
 SCREEN_REST = 10
 """How many times as long as it took to make a screen no other is made."""
-MOST_CELLS = 16_000
+MOST_CELLS = 4_000
 """Of a screen that is made between two turns of the loop: it takes a few milliseconds."""
 
-_LARGEST_SLICE = 64 << 10
-_SMALLEST_SLICE = 64
-# Bytes of a slice times cells of the screen.
-_SLICE_CELLS = _LARGEST_SLICE * 24 * 80
+_FIRST_SLICE, _LARGEST_SLICE = 1 << 10, 64 << 10
+"""Bytes."""
+_QUICK_S, _SLOW_S = 0.001, 0.004
+"""Of a slice: the next one may be longer, or must be shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Display:
         fair: turns at the loop.
         who: whose turns these are.
         on_fed: told of each slice, after it; must not wait.
+        cpu_s: the processor time this thread has used.
     """
 
     def __init__(
@@ -84,7 +86,9 @@ class Display:
         fair: FairTurns,
         who: str,
         on_fed: Callable[[Fed], None],
+        cpu_s: Callable[[], float] = time.thread_time,
     ) -> None:
+        self._cpu_s, self._slice = cpu_s, _FIRST_SLICE
         self.terminal = terminal
         self.offset = self.received = offset
         """Bytes of output the emulator has seen; and bytes that have come."""
@@ -137,6 +141,13 @@ class Display:
     async def wait_fed(self) -> None:
         """Returns when nothing waits to be fed. Cancelling loses nothing."""
         await self._is_fed.wait()
+
+    def give_up(self) -> int:
+        """Nobody waits for what has not been fed any more; returns how many bytes that was."""
+        given_up = sum(len(one.entry) for one in self._pending if isinstance(one.entry, bytes))
+        self._pending.clear()
+        self._is_fed.set()
+        return given_up
 
     # What shows.
 
@@ -196,11 +207,12 @@ class Display:
             self.terminal.resize(pending.entry.rows, pending.entry.cols)
             fed = Fed(pending.entry)
         else:
-            most = _slice_of(self.terminal.rows * self.terminal.cols)
-            data, rest = pending.entry[:most], pending.entry[most:]
+            data, rest = pending.entry[: self._slice], pending.entry[self._slice :]
             if rest:
                 self._pending.appendleft(replace(pending, entry=rest, packed=messages.output(rest)))
+            began_s = self._cpu_s()
             fed = Fed(data, self.terminal.feed(data))
+            self._slice = slice_after(self._slice, self._cpu_s() - began_s)
             self.offset += len(data)
         self.touch()
         self._on_fed(fed)
@@ -238,5 +250,9 @@ def screen_of_copy(copy: Copy, *, scrollback: int) -> list[bytes]:
         return [*screen_of(terminal, copy.offset, scrollback=scrollback), *copy.pending]
 
 
-def _slice_of(cells: int) -> int:
-    return max(_SMALLEST_SLICE, min(_LARGEST_SLICE, _SLICE_CELLS // cells))
+def slice_after(slice_bytes: int, took_s: float) -> int:
+    """How long the next slice may be, after one of so many bytes that took so long."""
+    if took_s > _SLOW_S:
+        # In one go: what takes a second now must not take half of one next.
+        return max(1, int(slice_bytes * _SLOW_S / took_s))
+    return min(2 * slice_bytes, _LARGEST_SLICE) if took_s < _QUICK_S else slice_bytes

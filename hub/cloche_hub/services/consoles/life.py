@@ -50,6 +50,8 @@ WINDOW = 256 << 10
 """Bytes that a console shows ahead of what is stored."""
 HANGUP_S = 2.0
 """How long a program may take to end when its console is closed."""
+_FED_S = 5.0
+"""How long the emulator may take for what the guest has left behind."""
 _FINISH_S = 1.0
 
 
@@ -183,7 +185,7 @@ class Life:
                 ending = await self._wait_over()
         except CodedError as error:
             lost = error
-        await self.live.wait_fed()
+        await self.live.wait_fed(_FED_S)
         keeper.end()
         await asyncio.wait({keeping})
         # On a full disk it is tried on and on; nobody waits for that.

@@ -31,6 +31,7 @@ from cloche_hub.services.consoles.line import Line
 from cloche_hub.services.fair import FairTurns
 from cloche_term import Terminal
 from cloche_wire.aio import Channel
+from cloche_wire.aio.bounds import within
 
 NOT_DRIVING = "you are watching: what you type goes nowhere; ask to drive, or take over"
 
@@ -112,9 +113,14 @@ class LiveConsole:
             tasks.create_task(self._show_for_ever())
             tasks.create_task(self._show_dear_for_ever())
 
-    async def wait_fed(self) -> None:
-        """Returns when the emulator has seen all that has come."""
-        await self._display.wait_fed()
+    async def wait_fed(self, seconds: float | None = None) -> None:
+        """Returns when the emulator has seen all that has come, or gives up the rest after so long."""
+        try:
+            async with within(seconds):
+                await self._display.wait_fed()
+        except TimeoutError:
+            given_up = self._display.give_up()
+            self.mark(f"the last {given_up} bytes took too long to show and are not recorded")
 
     async def wait_left(self) -> None:
         """Returns when no viewer is there any more."""

@@ -6,35 +6,40 @@ older asks with a small one.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import weakref
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from cloche_hub.domain.console import Console, ConsoleKind, ConsoleState
 from cloche_hub.errors import NotFound
 from cloche_hub.services.consoles.boot import BootConsoles
 from cloche_hub.services.consoles.consoles import Consoles
-from cloche_hub.services.consoles.screen_feed import Look, ScreenFeed, ScreenFeeds, Showing
+from cloche_hub.services.consoles.screen_feed import Look, ScreenFeeds, look_at
+from cloche_hub.services.fair import Turns
 from cloche_hub.services.wanted import while_wanted
-from cloche_term import Terminal
 from cloche_wire.aio import Channel
 from cloche_wire.aio.channel import MESSAGES
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class _Looks(Protocol):
+    """Where the looks at a console come from: a `ScreenFeed`, or what an ended one showed last."""
+
+    async def newer(self, seen: Look | None) -> Look | None:
+        """The newest look, once it is another than the one that was seen; None when there will be none any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class _Ended:
-    """A console that has ended, as those see it who look. Implements `Showing`."""
+    """What a console showed last, as a message: all who look at it hold the same one."""
 
-    console: Console
-    terminal: Terminal
-    offset: int
-    revision = 0
-    is_closed = False
+    look: Look
 
-    async def wait_changed(self, revision: int) -> None:
+    async def newer(self, seen: Look | None) -> Look | None:
         """Nothing changes any more."""
-        await asyncio.Event().wait()
+        return self.look if seen is None else None
 
 
 class ConsoleLooks:
@@ -48,6 +53,9 @@ class ConsoleLooks:
     def __init__(self, consoles: Consoles, boot: BootConsoles) -> None:
         self._consoles, self._boot = consoles, boot
         self._feeds = ScreenFeeds()
+        # SAFETY: who asks for the screen of an ended console a thousand times and reads none costs one of them.
+        self._ended: weakref.WeakValueDictionary[str, _Ended] = weakref.WeakValueDictionary()
+        self._turns = Turns()
 
     async def send(self, channel: Channel, console: Console, *, follow: bool) -> None:
         """Sends a console's screen as messages, the newest each time, and closes the channel.
@@ -61,10 +69,9 @@ class ConsoleLooks:
             NotFound: it has ended, and what it showed last could not be kept.
             CodedError: the client has gone away.
         """
-        async with self._shown(console) as showing, while_wanted(channel):
+        async with self._looks_at(console) as looks, while_wanted(channel):
             channel.accept()
-            with self._feeds.of(showing) as feed:
-                last = await _send_from(channel, feed, follow=follow)
+            last = await _send_from(channel, looks, follow=follow)
         if follow and (last is None or last.state != ConsoleState.ENDED):
             await self._send_end(channel, console)
         channel.end(MESSAGES)
@@ -74,35 +81,44 @@ class ConsoleLooks:
         """It was gone before its end was seen: its last screen, if it is still to be had."""
         with contextlib.suppress(NotFound):
             over = self._consoles.find(console.sandbox, console.id)
-            async with self._shown(over) as showing, while_wanted(channel):
-                with self._feeds.of(showing) as feed:
-                    await _send_from(channel, feed, follow=False)
+            async with self._looks_at(over) as looks, while_wanted(channel):
+                await _send_from(channel, looks, follow=False)
 
     @contextlib.asynccontextmanager
-    async def _shown(self, console: Console) -> AsyncIterator[Showing]:
+    async def _looks_at(self, console: Console) -> AsyncIterator[_Looks]:
         if console.kind is ConsoleKind.BOOT:
             async with self._boot.watched(console.sandbox) as watch:
-                yield watch.live
+                with self._feeds.of(watch.live) as feed:
+                    yield feed
             return
         live = self._consoles.live(console.id)
         if live is not None:
-            yield live
+            with self._feeds.of(live) as feed:
+                yield feed
             return
-        terminal = await self._consoles.last_terminal(console)
-        if terminal is None:
-            raise NotFound(f"what {console.label} showed last could not be kept", console=console.id)
-        with contextlib.closing(terminal):
-            yield _Ended(console, terminal, 0)
+        yield await self._last(console)
+
+    async def _last(self, console: Console) -> _Ended:
+        """What an ended console showed last: made once for all who look at it at the same time."""
+        async with self._turns.turn(console.id):
+            if (known := self._ended.get(console.id)) is not None:
+                return known
+            terminal = await self._consoles.last_terminal(console)
+            if terminal is None:
+                raise NotFound(f"what {console.label} showed last could not be kept", console=console.id)
+            with contextlib.closing(terminal):
+                ended = self._ended[console.id] = _Ended(look_at(console, terminal, revision=0, offset=0))
+            return ended
 
 
-async def _send_from(channel: Channel, feed: ScreenFeed, *, follow: bool) -> Look | None:
+async def _send_from(channel: Channel, looks: _Looks, *, follow: bool) -> Look | None:
     """Sends looks to the end, or one; returns the last."""
     room = max(1, channel.credit(MESSAGES) // 2)
     sent: Look | None = None
     while True:
         # Chosen when it can be sent, and not before.
         await channel.wait_credit(MESSAGES, room)
-        look = await feed.newer(sent)
+        look = await looks.newer(sent)
         if look is None:
             return sent
         await channel.write(MESSAGES, look.packed)

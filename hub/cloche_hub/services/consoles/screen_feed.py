@@ -110,9 +110,7 @@ class ScreenFeed:
     def _take_look(self) -> Look:
         began = time.monotonic()
         showing = self._showing
-        message = screen_fields(showing.console, showing.terminal, offset=showing.offset)
-        packed = msgpack.packb(message, use_bin_type=True)
-        look = Look(showing.revision, str(showing.console.state), showing.console.driver, packed)
+        look = look_at(showing.console, showing.terminal, revision=showing.revision, offset=showing.offset)
         now = time.monotonic()
         self._even_until = max(self._even_until, began) + 1 / MOST_A_SECOND
         self._not_before = max(self._even_until - (AT_ONCE - 1) / MOST_A_SECOND, now + _REST * (now - began))
@@ -136,6 +134,12 @@ class ScreenFeeds:
             feed.followers -= 1
             if not feed.followers:
                 del self._feeds[showing]
+
+
+def look_at(console: Console, terminal: Terminal, *, revision: int, offset: int) -> Look:
+    """What a console shows at this moment."""
+    packed = msgpack.packb(screen_fields(console, terminal, offset=offset), use_bin_type=True)
+    return Look(revision, str(console.state), console.driver, packed)
 
 
 def screen_fields(console: Console, terminal: Terminal, *, offset: int) -> dict[str, Any]:
