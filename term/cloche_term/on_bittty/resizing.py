@@ -94,11 +94,11 @@ def _primary_row(board: Any) -> int:
 def _primary_cursor(board: Any) -> tuple[int, int]:
     """The place of the primary screen's cursor, which is a saved one while the alternate screen is on.
 
-    Behind a full row it is in the column after the last one.
+    Behind a full row it is in the column after the last one. A saved one may stand below a screen that has shrunk since.
     """
     cursor = board.cursor.saved[False] if board.blitter.in_alt_screen else board.cursor
-    col = min(cursor.x, board.width - 1)
-    return int(cursor.y), int(col + cursor.wrap_pending)
+    col = max(0, min(cursor.x, board.width - 1))
+    return max(0, min(int(cursor.y), int(board.height) - 1)), int(col + cursor.wrap_pending)
 
 
 def _move_primary_row(board: Any, row: int) -> None:

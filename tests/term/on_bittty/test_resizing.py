@@ -75,3 +75,13 @@ def test_no_text_is_lost_below_a_cursor_in_the_first_row() -> None:
     terminal.resize(3, 4)
     assert terminal.lines(0, 9) == ("abcd", "efgh", "ijkl", "mnop", "qrst", "uvwx")
     assert (terminal.text(), terminal.cursor.row) == (("mnop", "qrst", "uvwx"), 0)
+
+
+def test_a_cursor_that_waits_behind_the_alternate_screen_is_kept_on_a_screen_that_shrinks() -> None:
+    terminal = BitttyTerminal(24, 80, scrollback_lines=100)
+    terminal.feed(b"text\x1b[24;70H\x1b[?1049h")
+    for rows, cols in ((5, 80), (5, 40), (1, 1), (24, 80)):
+        terminal.resize(rows, cols)
+    terminal.feed(b"\x1b[?1049l")
+    assert terminal.cursor.row < 24
+    assert len(terminal.text()) == 24
