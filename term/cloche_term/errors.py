@@ -2,10 +2,10 @@
 
 TerminalError
 ├── BackendMissing        the emulator that was asked for cannot be loaded here
-├── TerminalLost          the process that held it has ended or was given up: restore another from what is stored
 └── SnapshotUnreadable    made by another emulator or version, cut, or changed: ask for a dump instead
 
-Nothing a program writes raises: a terminal shows whatever it is fed. A closed one is a TerminalError. A size outside of 1…1000 is a ValueError.
+Nothing a program writes raises: a terminal shows whatever it is fed. A closed one is a TerminalError. A size outside of
+1…1000 is a ValueError.
 """
 
 from __future__ import annotations
@@ -17,10 +17,6 @@ class TerminalError(Exception):
 
 class BackendMissing(TerminalError):
     """The emulator that was asked for cannot be loaded here."""
-
-
-class TerminalLost(TerminalError):
-    """The process that held the terminal (`cloche_term.apart`) has ended or was given up; other terminals go on."""
 
 
 class SnapshotUnreadable(TerminalError):
