@@ -1,20 +1,18 @@
-"""Which emulator a terminal gets: the one in Python, unless the native one is asked for.
-
-SAFETY: what a terminal is fed is a hostile guest's. The native emulator can be crashed by it (a few bytes are known
-that do), and takes its process with it; so it is only for output that is trusted, and for processes that may die.
+"""Which emulator a terminal gets: the native one where it can be loaded, else the one in Python.
 
 Nothing of either is imported before a terminal is opened, since that takes longer than all the rest of this package.
 """
 
 from __future__ import annotations
 
+import importlib.util
+
 from cloche_term.errors import BackendMissing, SnapshotUnreadable
 from cloche_term.snapshots import unpack
 from cloche_term.terminal import DEFAULT_SCROLLBACK_LINES, Terminal, check_size
 
 BACKENDS = ("ghostty", "bittty")
-"""The fastest first."""
-DEFAULT_BACKEND = "bittty"
+"""The best first."""
 
 
 def open_terminal(
@@ -26,14 +24,14 @@ def open_terminal(
         rows: 1…1000.
         cols: 1…1000.
         scrollback_lines: How many lines are kept above the screen: about, at least some, and within 16 MiB.
-        backend: One of `BACKENDS`; by default the one that hostile output cannot crash.
+        backend: One of `BACKENDS`; by default the first that can be loaded.
 
     Raises:
-        BackendMissing: That backend cannot be loaded here.
+        BackendMissing: That backend, or any, cannot be loaded here.
         ValueError: A side is not 1…1000, or there is no such backend.
     """
     check_size(rows, cols)
-    name = backend or DEFAULT_BACKEND
+    name = backend or default_backend()
     if name not in BACKENDS:
         raise ValueError(f"there is no terminal emulator named {name!r}, only {' and '.join(BACKENDS)}")
     try:
@@ -66,3 +64,11 @@ def restore(snapshot: bytes, *, scrollback_lines: int = DEFAULT_SCROLLBACK_LINES
     except (ImportError, OSError) as error:
         raise SnapshotUnreadable(f"made by {opened.backend}, which cannot be loaded here: {error}") from error
     raise SnapshotUnreadable(f"made by {opened.backend!r}, which nobody here knows")
+
+
+def default_backend() -> str:
+    """The best backend that is installed."""
+    try:
+        return "ghostty" if importlib.util.find_spec("pyghostty") else "bittty"
+    except ValueError:  # its import has been forbidden
+        return "bittty"

@@ -8,31 +8,22 @@ import sys
 import pytest
 
 from cloche_term import BackendMissing, SnapshotUnreadable, open_terminal, restore
-from cloche_term.opening import BACKENDS
+from cloche_term.opening import BACKENDS, default_backend
 from cloche_term.snapshots import Snapshot, pack, unpack
 
 
-def test_the_emulator_that_hostile_output_cannot_crash_is_taken_unless_another_is_asked_for() -> None:
-    for backend, taken in ((None, "bittty"), ("bittty", "bittty"), ("ghostty", "ghostty")):
-        terminal = open_terminal(5, 20, backend=backend)
-        assert terminal.backend == taken
-        terminal.close()
+def test_the_native_emulator_is_taken_where_it_is_installed() -> None:
+    assert default_backend() == "ghostty"
+    terminal = open_terminal(5, 20)
+    assert terminal.backend == "ghostty"
+    terminal.close()
 
 
-@pytest.mark.parametrize(
-    ("rows", "cols", "output"),
-    [
-        (24, 80, "\x1b[?2027h\x1b[1;8r\x1b[905;775Hw\u0301\u0e33"),
-        (1000, 50, "\x1b[132;r\x1b[460;363H\x1b]8;id=24;http://x/y\x1b\\l\x1b[65536b"),
-    ],
-)
-def test_what_crashes_the_native_emulator_does_nothing_to_the_one_that_is_taken(
-    rows: int, cols: int, output: str
-) -> None:
-    terminal = open_terminal(rows, cols)
-    for _ in range(3):
-        terminal.feed(output.encode())
-    assert len(terminal.text()) == rows
+def test_the_one_in_python_is_taken_where_the_native_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyghostty", None)
+    assert default_backend() == "bittty"
+    terminal = open_terminal(5, 20)
+    assert terminal.backend == "bittty"
     terminal.close()
 
 

@@ -1,9 +1,9 @@
 """One native terminal: made with bounds on all it keeps, fed, asked by key, given back once.
 
 SAFETY: The parser is native code (built for speed, without the checks of its language) and its input is a hostile
-guest's. It can be crashed: grapheme clusters at a scrolling region's edge, and repeated links on tall screens, are known to
-(with random output of such kinds it takes minutes to find others). So nothing that must go on feeds it a guest's output:
-see `opening`. What we rely on: that it is fed by one thread at a time; and the bounds set below, each of which stands in for a
+guest's. It can be crashed: grapheme clusters at the edge of a scrolling region and repeated links on tall screens are known
+to, and takes its process with it; so it belongs in a process that may die, which it does not have yet. What we rely on:
+that it is fed by one thread at a time; and the bounds set below, each of which stands in for a
 default of megabytes or for none. What it must not do, it is not given: no files, no shared memory, no clipboard, no
 images, no titles reported back (a guest could type through those), no log. The screen itself is not bounded but by its
 size: a million cells full of combined characters take some 200 MB.
