@@ -178,6 +178,20 @@ class Sandboxes:
         held = self._held.get(found.id) or before.get(found.id)
         return found if held is None else held.sandbox
 
+    async def find_left(self, reference: str, *, owner: str | None, caller: str) -> Sandbox:
+        """As `find_ever`, for what is left of a sandbox: a name that nothing live has is the newest removed one's.
+
+        Raises:
+            NotFound, BadRequest: none is meant, or several.
+        """
+        try:
+            return await self.find_ever(reference, owner=owner, caller=caller)
+        except NotFound:
+            removed = await self._store.removed_sandbox(reference, caller=caller, owner=owner)
+            if removed is None:
+                raise
+            return removed
+
     async def remove(self, sandbox_id: str, *, actor: str) -> Sandbox:
         """Ends a sandbox's machine and deletes its disk; returns its last state. Removing it twice is once.
 

@@ -11,7 +11,7 @@ import hashlib
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.references import check_reference
 from cloche_hub.domain.tokens import Token, visible_owner
-from cloche_hub.errors import BadRequest, InternalError, NotFound
+from cloche_hub.errors import BadRequest, InternalError
 from cloche_hub.ports import RecordingRow
 from cloche_hub.server.handlers.context import Services, close_with_those_that_fit
 from cloche_hub.server.recording_messages import hit_message, recording_message
@@ -101,13 +101,6 @@ async def _sandbox_id(services: Services, token: Token, channel: Channel, fields
     if reference is None:
         return None
     owner = visible_owner(token, channel.kind)
-    try:
-        return (
-            await services.sandboxes.find_ever(check_reference(reference), owner=owner, caller=token.owner)
-        ).id
-    except NotFound:
-        # What is left of a sandbox is mostly looked at when it is gone: by its name, too.
-        removed = await services.store.removed_sandbox(reference, caller=token.owner, owner=owner)
-        if removed is None:
-            raise
-        return removed.id
+    # Recordings are mostly looked at when their sandbox is gone.
+    found = await services.sandboxes.find_left(check_reference(reference), owner=owner, caller=token.owner)
+    return found.id

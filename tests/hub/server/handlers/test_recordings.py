@@ -80,6 +80,21 @@ async def test_a_recording_outlives_its_sandbox(tmp_path: Path) -> None:
         assert b"hello" in (await read(client, "rec_one"))[0]
 
 
+async def test_the_recordings_of_a_sandbox_that_is_gone_are_found_by_its_name(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        for number in range(2):
+            await recorded(hub, await client.create(name="a"), f"of-{number}", "shown", minutes=number)
+            await client.call("sandbox.remove", sandbox="a")
+        # The name is the newest one's that had it, and a live one's before all.
+        assert await listed(client, sandbox="a") == ["of-1"]
+        found = await client.call("recording.search", text="shown", sandbox="a")
+        assert [hit["recording"] for hit in found["hits"]] == ["rec_of-1"]
+        await recorded(hub, await client.create(name="a"), "live", minutes=5)
+        assert await listed(client, sandbox="a") == ["live"]
+        with pytest.raises(NotFound):
+            await listed(client, sandbox="b")
+
+
 async def test_one_is_shown_by_its_id_or_how_that_begins(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         made = await client.create(name="a")
