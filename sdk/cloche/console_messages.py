@@ -9,6 +9,9 @@ from typing import Any, Self
 
 from cloche.answers import Answer
 
+LONGEST_SIDE, MOST_CELLS = 1000, 50_000
+"""Of a console: rows or columns, and their product."""
+
 
 @dataclass(frozen=True, slots=True)
 class Viewer:

@@ -22,6 +22,19 @@ NAMED_KEYS = frozenset(
 )
 """Keys that are no character. Every other key is named by the character it types."""
 
+KEYPAD_TEXT = {
+    **{f"kp_{digit}": str(digit) for digit in range(10)},
+    "kp_decimal": ".",
+    "kp_divide": "/",
+    "kp_multiply": "*",
+    "kp_subtract": "-",
+    "kp_add": "+",
+    "kp_equal": "=",
+}
+"""What the keys of the numeric pad type that type a character."""
+UNSHIFTED = dict(zip('~!@#$%^&*()_+{}|:"<>?', "`1234567890-=[]\\;',./", strict=True))
+"""Which key of a US keyboard types a character with shift: by the character it types without."""
+
 _MODIFIERS = {
     "ctrl": "ctrl",
     "alt": "alt",

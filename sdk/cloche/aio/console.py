@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from cloche.aio.console_feed import ConsoleFeed
 from cloche.answers import Answer
 from cloche.console_events import ConsoleEvent, Output, after
-from cloche.console_messages import ConsoleInfo
+from cloche.console_messages import LONGEST_SIDE, MOST_CELLS, ConsoleInfo
 from cloche.errors import (
     BadRequest,
     Cancelled,
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from cloche.link import Link
     from cloche_wire.aio import Channel
 
-_LONGEST_SIDE, _MOST_CELLS = 1000, 50_000
-"""Rows or columns of a console, and their product."""
 _KEYS = 1
 """The stream of what is typed."""
 _MOST_SCREEN_BYTES = 16 << 20
@@ -146,10 +144,10 @@ class Console:
         Raises:
             BadRequest: that is no size.
         """
-        if not (1 <= rows <= _LONGEST_SIDE and 1 <= cols <= _LONGEST_SIDE and rows * cols <= _MOST_CELLS):
+        if not (1 <= rows <= LONGEST_SIDE and 1 <= cols <= LONGEST_SIDE and rows * cols <= MOST_CELLS):
             raise BadRequest(
-                f"no console has {rows} rows and {cols} columns: each is 1 to {_LONGEST_SIDE}, and "
-                f"there are {_MOST_CELLS} cells at most"
+                f"no console has {rows} rows and {cols} columns: each is 1 to {LONGEST_SIDE}, and "
+                f"there are {MOST_CELLS} cells at most"
             )
         await self._tell({"resize": {"rows": rows, "cols": cols}})
 

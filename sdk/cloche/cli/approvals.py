@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cloche.cli import options
-from cloche.cli.complete import complete_approvals, complete_sandboxes
+from cloche.cli.complete import complete_approvals
 from cloche.cli.json_text import brief_json, parse_json, read_json, shown_json
 from cloche.cli.output import age, clean_line, properties, say, show, show_json, show_table
 from cloche.errors import BadRequest
@@ -32,12 +32,6 @@ ApprovalArgument = Annotated[
         help="An id, or the beginning of one.",
         autocompletion=complete_approvals,
         show_default=False,
-    ),
-]
-SandboxOption = Annotated[
-    str | None,
-    typer.Option(
-        "--sandbox", metavar="SANDBOX", help="Only those of this one.", autocompletion=complete_sandboxes
     ),
 ]
 
@@ -67,7 +61,7 @@ def ls(
             autocompletion=lambda: [*STATES],
         ),
     ] = None,
-    sandbox: SandboxOption = None,
+    sandbox: options.SandboxOption = None,
     lines: Annotated[int, typer.Option("--lines", "-n", help="How many at most.", min=1, max=200)] = 50,
     json: options.JsonOption = False,
 ) -> int:
@@ -189,7 +183,7 @@ def deny(
 
 
 def watch(
-    sandbox: SandboxOption = None,
+    sandbox: options.SandboxOption = None,
     json: Annotated[bool, typer.Option("--json", help="Answer in JSON, one approval a line.")] = False,
 ) -> int:
     """Show what waits for a decision, and what comes, until Ctrl-C.

@@ -10,7 +10,6 @@ import typer
 from typer.core import TyperGroup
 
 from cloche.cli import options
-from cloche.cli.complete import complete_sandboxes
 from cloche.cli.output import age, clean_line, say, show, show_json, show_table
 
 if TYPE_CHECKING:
@@ -44,15 +43,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def ls(
-    sandbox: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[SANDBOX]",
-            help="Only those of this one.",
-            autocompletion=complete_sandboxes,
-            show_default=False,
-        ),
-    ] = None,
+    sandbox: options.OptionalSandboxArgument = None,
     all_: Annotated[bool, typer.Option("--all", "-a", help="Also those that have ended.")] = False,
     json: options.JsonOption = False,
 ) -> int:

@@ -188,6 +188,21 @@ SandboxArgument = Annotated[
         show_default=False,
     ),
 ]
+OptionalSandboxArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[SANDBOX]",
+        help="Only those of this one.",
+        autocompletion=complete_sandboxes,
+        show_default=False,
+    ),
+]
+SandboxOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sandbox", metavar="SANDBOX", help="Only those of this one.", autocompletion=complete_sandboxes
+    ),
+]
 ConsoleArgument = Annotated[
     str,
     typer.Argument(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloche.cli import options
-from cloche.cli.complete import complete_recordings, complete_sandboxes
+from cloche.cli.complete import complete_recordings
 from cloche.cli.output import age, clean_line, replacing, say, show, show_json, show_table, size
 from cloche.errors import BadRequest
 
@@ -34,12 +34,6 @@ RecordingArgument = Annotated[
         show_default=False,
     ),
 ]
-SandboxOption = Annotated[
-    str | None,
-    typer.Option(
-        "--sandbox", metavar="SANDBOX", help="Only those of this one.", autocompletion=complete_sandboxes
-    ),
-]
 LinesOption = Annotated[int, typer.Option("--lines", "-n", help="How many at most.", min=1, max=500)]
 
 
@@ -52,15 +46,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def ls(
-    sandbox: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[SANDBOX]",
-            help="Only those of this one.",
-            autocompletion=complete_sandboxes,
-            show_default=False,
-        ),
-    ] = None,
+    sandbox: options.OptionalSandboxArgument = None,
     lines: LinesOption = 50,
     json: options.JsonOption = False,
 ) -> int:
@@ -177,7 +163,7 @@ def export(
 
 def search(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for.", show_default=False)],
-    sandbox: SandboxOption = None,
+    sandbox: options.SandboxOption = None,
     lines: LinesOption = 100,
     json: options.JsonOption = False,
 ) -> int:

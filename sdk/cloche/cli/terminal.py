@@ -12,6 +12,8 @@ import termios
 import tty
 from collections.abc import Callable, Iterator
 
+from cloche.console_messages import LONGEST_SIDE, MOST_CELLS
+
 KNOWN_TERMS = frozenset(
     {
         "ansi", "linux", "rxvt", "screen", "screen-256color", "tmux", "tmux-256color", "vt100", "vt102", "vt220",
@@ -20,8 +22,6 @@ KNOWN_TERMS = frozenset(
 )  # fmt: skip
 """What Debian describes in every image (ncurses-base)."""
 DEFAULT_TERM = "xterm-256color"
-_LARGEST, _MOST_CELLS = 1000, 50_000
-"""Of a console: rows or columns, and their product."""
 
 
 def term_for(name: str | None) -> str:
@@ -35,8 +35,8 @@ def window_size(descriptor: int) -> tuple[int, int]:
         cols, rows = os.get_terminal_size(descriptor)
     except OSError:
         return 24, 80
-    rows, cols = min(rows or 24, _LARGEST), min(cols or 80, _LARGEST)
-    return min(rows, _MOST_CELLS // cols), cols
+    rows, cols = min(rows or 24, LONGEST_SIDE), min(cols or 80, LONGEST_SIDE)
+    return min(rows, MOST_CELLS // cols), cols
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 from bittty import KeyEvent, KeyModifiers
 
-from cloche_term.keys import NAMED_KEYS, Key
+from cloche_term.keys import KEYPAD_TEXT, NAMED_KEYS, UNSHIFTED, Key
 from cloche_term.on_bittty.answers import Answers
 from cloche_term.terminal import Mouse, MouseAction, MouseButton
 
@@ -20,17 +20,6 @@ _BUTTONS = {
     MouseButton.WHEEL_RIGHT: 67,
 }
 _ACTIONS = {MouseAction.PRESS: "press", MouseAction.RELEASE: "release", MouseAction.MOVE: "move"}
-_KEYPAD_TEXT = {
-    **{f"kp_{digit}": str(digit) for digit in range(10)},
-    "kp_decimal": ".",
-    "kp_divide": "/",
-    "kp_multiply": "*",
-    "kp_subtract": "-",
-    "kp_add": "+",
-    "kp_equal": "=",
-}
-# What shift does on a US keyboard.
-_UNSHIFTED = dict(zip('~!@#$%^&*()_+{}|:"<>?', "`1234567890-=[]\\;',./", strict=True))
 _PASTE_START, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
 
 
@@ -40,7 +29,7 @@ def encode_key(board: Any, answers: Answers, key: Key) -> bytes:
     if key.shift and len(character.upper()) == 1:
         character = character.upper()
     unshifted = character.lower() if len(character.lower()) == 1 else character
-    unshifted = _UNSHIFTED.get(unshifted, unshifted)
+    unshifted = UNSHIFTED.get(unshifted, unshifted)
     # Only the kitty protocol knows the command key.
     command = key.command and bool(board.keyboard.kitty_flags)
     held = (
@@ -49,7 +38,7 @@ def encode_key(board: Any, answers: Answers, key: Key) -> bytes:
         | KeyModifiers.SHIFT * (key.shift or unshifted != character)
         | KeyModifiers.SUPER * command
     )
-    keypad_text = None if key.ctrl or key.alt or command else _KEYPAD_TEXT.get(key.name)
+    keypad_text = None if key.ctrl or key.alt or command else KEYPAD_TEXT.get(key.name)
     event = KeyEvent(
         unshifted or key.name,
         KeyModifiers(held),

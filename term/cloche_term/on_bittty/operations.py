@@ -22,88 +22,27 @@ from cloche_term.terminal import MOST_TITLE_CHARACTERS
 
 MOST_LINK_CHARACTERS = 2048
 
+# Sequences that are others, or none, with a question mark: `CSI ? 1 ; 1 S` asks for colors, and scrolls nothing.
+_PUBLIC: Final = (
+    *("CHA", "HPA", "HPR", "VPA", "VPR", "CNL", "CPL", "HPB", "VPB", "CHT", "CBT", "TBC"),
+    *("IL", "DL", "ICH", "DCH", "ECH", "SU", "SD", "REP", "DECSTBM", "DECSLRM", "XTWINOPS"),
+)
 _OPERATIONS: Final = frozenset(
     (
+        *_PUBLIC,
         *("PRINT", "C0_BS", "C0_HT", "C0_LF", "C0_VT", "C0_FF", "C0_CR", "C0_CRLF", "C0_SO", "C0_SI"),
         *("IND", "RI", "NEL", "HTS", "SAVE", "RESTORE", "RIS", "DECSTR", "DECALN", "DECKPAM", "DECKPNM"),
-        *(
-            "CUP",
-            "HVP",
-            "CUU",
-            "CUD",
-            "CUF",
-            "CUB",
-            "CHA",
-            "HPA",
-            "HPR",
-            "VPA",
-            "VPR",
-            "CNL",
-            "CPL",
-            "HPB",
-            "VPB",
-        ),
-        *(
-            "CHT",
-            "CBT",
-            "TBC",
-            "ED",
-            "EL",
-            "DECSED",
-            "DECSEL",
-            "IL",
-            "DL",
-            "ICH",
-            "DCH",
-            "ECH",
-            "SU",
-            "SD",
-            "REP",
-        ),
-        *("DECSTBM", "DECSLRM", "SM", "RM", "DECSET", "DECRST", "XTSAVE", "XTRESTORE", "DECSCUSR", "SGR"),
+        *("CUP", "HVP", "CUU", "CUD", "CUF", "CUB", "ED", "EL", "DECSED", "DECSEL"),
+        *("SM", "RM", "DECSET", "DECRST", "XTSAVE", "XTRESTORE", "DECSCUSR", "SGR"),
         *("SS2", "SS3", "LS2", "LS3", "LS1R", "LS2R", "LS3R", "SCS_G0", "SCS_G1", "SCS_G2", "SCS_G3"),
-        *("CPR", "DSR", "DA1", "DA2", "DECRQM", "DECRQSS", "XTVERSION", "XTMODKEYS", "XTWINOPS"),
+        *("CPR", "DSR", "DA1", "DA2", "DECRQM", "DECRQSS", "XTVERSION", "XTMODKEYS"),
         *("KITTY_PUSH", "KITTY_POP", "KITTY_SET", "KITTY_QUERY", "OSC_HYPERLINK"),
-        *(
-            "SET_ICON_AND_WINDOW_TITLE",
-            "SET_WINDOW_TITLE",
-            "OSC_SET_PALETTE",
-            "OSC_FOREGROUND",
-            "OSC_BACKGROUND",
-        ),
-        *(
-            "OSC_CURSOR",
-            "OSC_RESET_PALETTE",
-            "OSC_RESET_FOREGROUND",
-            "OSC_RESET_BACKGROUND",
-            "OSC_RESET_CURSOR",
-        ),
+        *("SET_ICON_AND_WINDOW_TITLE", "SET_WINDOW_TITLE", "OSC_SET_PALETTE", "OSC_RESET_PALETTE"),
+        *("OSC_FOREGROUND", "OSC_BACKGROUND", "OSC_CURSOR"),
+        *("OSC_RESET_FOREGROUND", "OSC_RESET_BACKGROUND", "OSC_RESET_CURSOR"),
     )
 )
 
-# Sequences that are others, or none, with a question mark: `CSI ? 1 ; 1 S` asks for colors, and scrolls nothing.
-_PUBLIC: Final = (
-    *(
-        "CHA",
-        "HPA",
-        "HPR",
-        "VPA",
-        "VPR",
-        "CNL",
-        "CPL",
-        "HPB",
-        "VPB",
-        "CHT",
-        "CBT",
-        "TBC",
-        "IL",
-        "DL",
-        "ICH",
-        "DCH",
-        "ECH",
-    ),
-    *("SU", "SD", "REP", "DECSTBM", "DECSLRM", "XTWINOPS"),
-)
 # Strings that may be questions.
 _ASKING_STRINGS: Final = ("OSC_SET_PALETTE", "OSC_FOREGROUND", "OSC_BACKGROUND", "OSC_CURSOR")
 # What DECRQSS tells: style, margins, cursor's shape, conformance and protection; and what it answers to all else.

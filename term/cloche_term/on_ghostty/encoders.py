@@ -9,7 +9,7 @@ import re
 import string
 from typing import Any
 
-from cloche_term.keys import Key
+from cloche_term.keys import KEYPAD_TEXT, UNSHIFTED, Key
 from cloche_term.on_ghostty.library import NULL, check, ffi, lib, read_bytes, sized
 from cloche_term.on_ghostty.native import NativeTerminal
 from cloche_term.on_ghostty.state import tells_other_keys
@@ -47,18 +47,7 @@ _NAMES = {
         for name in ("decimal", "divide", "multiply", "subtract", "add", "enter", "equal")
     },
 }
-_KEYPAD_TEXT = {
-    **{f"kp_{number}": str(number) for number in range(10)},
-    "kp_decimal": ".",
-    "kp_divide": "/",
-    "kp_multiply": "*",
-    "kp_subtract": "-",
-    "kp_add": "+",
-    "kp_equal": "=",
-}
-
 # Which key of a US keyboard a character is on. The library needs it for what ctrl does to a character.
-_UNSHIFTED = dict(zip('~!@#$%^&*()_+{}|:"<>?', "`1234567890-=[]\\;',./", strict=True))
 _PLACES = {
     **{letter: letter.upper() for letter in string.ascii_lowercase},
     **{digit: f"DIGIT_{digit}" for digit in string.digits},
@@ -123,11 +112,11 @@ class KeyEncoder:
 
     def _encoded(self, terminal: Any, key: Key) -> bytes:
         event = self._event[0]
-        text = _KEYPAD_TEXT.get(key.name, "") if key.name in _NAMES else key.name
+        text = KEYPAD_TEXT.get(key.name, "") if key.name in _NAMES else key.name
         if key.shift and len(text.upper()) == 1:
             text = text.upper()
         unshifted = text.lower() if len(text.lower()) == 1 else text
-        unshifted = _UNSHIFTED.get(unshifted, unshifted)
+        unshifted = UNSHIFTED.get(unshifted, unshifted)
         # A character that is only typed with shift says so itself; whoever names the key `A` need not.
         takes_shift = bool(text) and key.name not in _NAMES and text != unshifted
         place = _NAMES.get(key.name) or _PLACES.get(unshifted, "UNIDENTIFIED")

@@ -31,7 +31,7 @@ from cloche_hub.domain.ids import new_id
 from cloche_hub.domain.tokens import Token
 from cloche_hub.errors import Cancelled, TimedOut
 from cloche_hub.services.clock import Clock
-from cloche_hub.services.consoles import messages as messages
+from cloche_hub.services.consoles import messages
 from cloche_hub.services.consoles.line import Line
 from cloche_hub.services.consoles.live import LiveConsole
 from cloche_hub.services.fair import Turns

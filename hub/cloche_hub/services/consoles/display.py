@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cloche_hub.ports import Entry, Size
-from cloche_hub.services.consoles import messages as messages
+from cloche_hub.services.consoles import messages
 from cloche_hub.services.fair import FairTurns
 from cloche_term import Terminal, restore
 

@@ -24,7 +24,7 @@ from cloche_hub.domain import driving
 from cloche_hub.domain.console import Console, Viewer, clean_title
 from cloche_hub.domain.driving import AttachMode, Step
 from cloche_hub.ports import Entry, Size
-from cloche_hub.services.consoles import messages as messages
+from cloche_hub.services.consoles import messages
 from cloche_hub.services.consoles.display import Display, Fed, screen_of_copy
 from cloche_hub.services.consoles.guest_terminal import GuestTerminal
 from cloche_hub.services.consoles.line import Line

@@ -11,7 +11,7 @@ import structlog
 from cloche_hub.domain.console import Console
 from cloche_hub.errors import StoreFailed
 from cloche_hub.ports import Screens, Size, StoredScreen
-from cloche_hub.services.consoles import messages as messages
+from cloche_hub.services.consoles import messages
 from cloche_hub.services.consoles.display import screen_of
 from cloche_term import SnapshotUnreadable, Terminal, open_terminal, restore
 

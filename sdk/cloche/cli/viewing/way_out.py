@@ -16,7 +16,6 @@ from enum import Enum, auto
 
 from cloche.errors import BadRequest
 
-DEFAULT_KEY = "ctrl+]"
 WAIT_S = 0.5
 """How long a second key is waited for."""
 _PASTE_ENDS_S = 2.0
