@@ -29,6 +29,7 @@ def test_the_lock_has_a_fitting_release_of_every_requirement() -> None:
     wanted = [
         *pyproject["project"]["dependencies"],
         *extras["hub"],
+        *extras["tui"],
         *extras["dev"],
         *pyproject["build-system"]["requires"],
     ]

@@ -13,5 +13,5 @@ resolver=build/resolver
 keep=$(env | grep -iE '^(https?_proxy|no_proxy|ssl_cert_file)=\S*$' || true)
 # shellcheck disable=SC2086  # one word a variable
 env -i HOME="$HOME" PATH="$PATH" $keep $resolver/bin/uv --no-config pip compile pyproject.toml \
-  --extra hub --extra dev --universal --python-version 3.11 --generate-hashes \
+  --extra hub --extra tui --extra dev --universal --python-version 3.11 --generate-hashes \
   --no-annotate --no-emit-index-url --custom-compile-command "make lock" --quiet --output-file requirements.lock "$@"
