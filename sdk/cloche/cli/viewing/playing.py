@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from cloche.cli.streams import STDIN
 from cloche.cli.viewing.casts import CastReader, Header, Marked, Shown, SizeChanged, clock
+from cloche.cli.viewing.emulator import guest_terminal
 from cloche.cli.viewing.keyboard import Keyboard
 from cloche.cli.viewing.window import Source, Window
 from cloche.console_events import Live, Output, Resized, ScreenBegins
@@ -81,11 +82,9 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[CastLine]:
 
 class _Player:
     def __init__(self, header: Header, lines: AsyncIterator[CastLine], pace: Pace, window: Window) -> None:
-        from cloche_term import open_terminal
-
         self._header, self._lines, self._pace, self._window = header, lines, pace, window
         # What the hub's emulator is to a console: it has the screen when the window needs it anew.
-        self._terminal: Terminal = open_terminal(header.rows, header.cols, scrollback_lines=0)
+        self._terminal: Terminal = guest_terminal(header.rows, header.cols)
         self._at_s = 0.0
         self._is_paused = False
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cloche.cli.columns import cut, padded
 from cloche.cli.output import clean_line
+from cloche.cli.viewing.emulator import guest_terminal
 from cloche.cli.viewing.filtering import CLEAR, GuestOutput
 from cloche.cli.viewing.modes import HELD
 from cloche.console_events import Live, Output, Resized, ScreenBegins
@@ -193,9 +194,8 @@ class View:
     def _begin_painting(self) -> None:
         # It takes a moment to load, and most consoles need none.
         from cloche.cli.viewing.painting import Painter
-        from cloche_term import open_terminal
 
-        self._terminal = open_terminal(*self._console, scrollback_lines=0)
+        self._terminal = guest_terminal(*self._console)
         self._painter = Painter(self._terminal, *self._window)
 
     def _paint_anew(self) -> None:

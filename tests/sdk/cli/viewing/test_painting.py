@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from cloche.cli.viewing.emulator import guest_terminal
 from cloche.cli.viewing.painting import Painter
 from cloche_term import Terminal, open_terminal
 
@@ -29,7 +30,7 @@ class _Window:
 
 
 def _console(rows: int, cols: int, shown: str = "") -> Terminal:
-    console = open_terminal(rows, cols)
+    console = guest_terminal(rows, cols)
     console.feed(shown.encode())
     return console
 
@@ -111,7 +112,7 @@ def test_a_tiny_window_is_painted_without_scrolling(rows: int, cols: int) -> Non
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_happens_the_window_shows_that_part_of_the_console(seed: int) -> None:
     happening = random.Random(seed)
-    console = open_terminal(12, 30)
+    console = guest_terminal(12, 30)
     window = _Window(console, happening.randint(2, 20), happening.randint(2, 50))
     for _ in range(30):
         row, col = happening.randint(1, 12), happening.randint(1, 30)

@@ -1,0 +1,38 @@
+"""The terminal a guest's output is emulated in: one that hostile output cannot crash, opened in one place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cloche
+from cloche.cli.viewing.emulator import guest_terminal
+
+# Each crashes the native emulator, and the process it is in.
+_CRASHES = (
+    b"\x1b[?2027h\x1b[1;8r\x1b[905;775Hw\xcc\x81\xe0\xb8\xb3",
+    b"\x1b[132;r\x1b[460;363H\x1b]8;id=24;http://x/y\x1b\\l\x1b[65536b",
+)
+
+
+@pytest.mark.parametrize("output", _CRASHES)
+def test_output_that_crashes_native_code_is_only_output(output: bytes) -> None:
+    terminal = guest_terminal(24, 80)
+    assert terminal.backend == "bittty"
+    terminal.feed(output)
+    terminal.feed(b"\x1bc\x1b[Hhello")
+    terminal.update()
+    assert terminal.text()[0] == "hello"
+
+
+def test_what_scrolls_out_of_it_is_not_kept() -> None:
+    terminal = guest_terminal(2, 10)
+    terminal.feed(b"line\r\n" * 100)
+    assert terminal.scrollback_rows == 0
+
+
+def test_nothing_else_in_the_package_opens_a_terminal() -> None:
+    package = Path(cloche.__file__).parent
+    opening = [path.name for path in package.rglob("*.py") if "open_terminal" in path.read_text()]
+    assert opening == ["emulator.py"]
