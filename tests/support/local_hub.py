@@ -181,8 +181,11 @@ class LocalHub(ScriptedHub):
             raise CommandNotStarted(
                 f"cannot run {params['argv'][0]!r}: {error.strerror}", reason=reason
             ) from None
+        exec_id = f"ex_{process.pid}"
+        if params.get("record"):
+            self.recordings.add(kind="exec", of=exec_id, sandbox=sandbox["id"], command=params["argv"])
         try:
-            channel.accept({"exec": f"ex_{process.pid}", "pid": process.pid})
+            channel.accept({"exec": exec_id, "pid": process.pid})
             result = await self._attend(channel, process, params.get("timeout_s"))
         finally:
             await end_process(process)

@@ -46,6 +46,7 @@ def exec_(
       cloche exec box -- python3 - < program.py
       tar c src | cloche exec box -- tar x
       cloche exec box --record -- make test
+      cloche exec box --record --json -- make test | jq -r .recording
     """
     from cloche.cli.session import with_hub
 
@@ -60,6 +61,6 @@ def exec_(
     )
 
     async def work(hub: Hub, interrupts: Interrupts) -> int:
-        return await how.carry_out(await hub.sandbox(sandbox), interrupts, json=json)
+        return await how.carry_out(hub, await hub.sandbox(sandbox), interrupts, json=json)
 
     return with_hub(work)

@@ -50,7 +50,18 @@ async def test_in_json_everything_comes_at_the_end(cloche: Cloche, hub: LocalHub
         "timed_out": False,
         "stdout": "a�",
         "stderr": "b\n",
+        "recording": None,
     }
+
+
+async def test_in_json_a_recorded_command_s_recording_is_named(cloche: Cloche, hub: LocalHub) -> None:
+    await cloche("create", "--name", "box")
+    hub.recordings.add(of="ex_1", sandbox="sb_0001", kind="exec")
+    ran = await cloche("exec", "box", "--record", "--json", "--", "echo", "hello")
+    told = json.loads(ran.out)["recording"]
+    hub.recordings.add(of="ex_2", sandbox="sb_0001", kind="exec")
+    assert (told, (await cloche("record", "export", told)).status) == ("rec_0002", 0)
+    assert hub.recordings.recordings[told].fields["command"] == ["echo", "hello"]
 
 
 async def test_in_json_a_signal_and_a_timeout_are_told(cloche: Cloche, hub: LocalHub) -> None:
