@@ -1,0 +1,1 @@
+"""Questions that have the screen to themselves until they are answered."""

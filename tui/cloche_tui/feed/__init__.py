@@ -1,0 +1,1 @@
+"""Where the dashboard meets a hub: everything that waits for one is here."""

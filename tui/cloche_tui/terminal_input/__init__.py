@@ -1,0 +1,1 @@
+"""Keys as the terminal sends them, for a console that is driven."""
