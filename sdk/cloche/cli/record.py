@@ -115,11 +115,11 @@ def play(
         )
     limit_s = options.parse_idle_limit(idle_limit)
 
-    async def played(pieces: AsyncIterator[bytes], interrupts: Interrupts) -> None:
+    async def played(pieces: AsyncIterator[bytes], interrupts: Interrupts) -> int:
         from cloche.cli.viewing.playing import Pace
         from cloche.cli.viewing.playing import play as play_
 
-        await play_(pieces, Pace(speed, limit_s), interrupts)
+        return await play_(pieces, Pace(speed, limit_s), interrupts)
 
     if recording.endswith(_FILE_ENDING):
         from cloche.cli.session import run_async
@@ -128,8 +128,8 @@ def play(
 
     from cloche.cli.session import with_hub
 
-    async def work(hub: Hub, interrupts: Interrupts) -> None:
-        await played(hub.recordings.read(recording), interrupts)
+    async def work(hub: Hub, interrupts: Interrupts) -> int:
+        return await played(hub.recordings.read(recording), interrupts)
 
     return with_hub(work)
 

@@ -8,13 +8,17 @@ Rule: it is shown as a console is that somebody watches: through the same filter
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cloche.cli.streams import STDIN
+from cloche.cli.failures import BY_SIGNAL
+from cloche.cli.streams import STDIN, STDOUT
+from cloche.cli.terminal import window_size
 from cloche.cli.viewing.casts import CastReader, Header, Marked, Shown, SizeChanged, clock
 from cloche.cli.viewing.emulator import guest_terminal
+from cloche.cli.viewing.hints import announced
 from cloche.cli.viewing.keyboard import Keyboard
 from cloche.cli.viewing.window import Source, Window
 from cloche.console_events import Live, Output, Resized, ScreenBegins
@@ -29,7 +33,8 @@ if TYPE_CHECKING:
 
 _KEYS = "space pauses, q quits"
 _PAUSED_KEYS = "space goes on, . is the next step, q quits"
-_LEAVES = (b"q", b"\x03", b"\x1d", b"")
+_INTERRUPT = b"\x03"
+_LEAVES = (b"q", _INTERRUPT, b"\x1d", b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class Pace:
         return min(gap_s, self.idle_limit_s if self.idle_limit_s is not None else gap_s) / self.speed
 
 
-async def play(pieces: AsyncIterator[bytes], pace: Pace, interrupts: Interrupts) -> bool:
+async def play(pieces: AsyncIterator[bytes], pace: Pace, interrupts: Interrupts) -> int:
     """Plays a recording.
 
     Args:
@@ -55,7 +60,7 @@ async def play(pieces: AsyncIterator[bytes], pace: Pace, interrupts: Interrupts)
         interrupts: what signals do.
 
     Returns:
-        Whether it was played to its end; else it was quit.
+        The exit status: 0 however it ended, but after ctrl-C that of a program ended by SIGINT.
 
     Raises:
         BadRequest: it is no recording.
@@ -67,7 +72,7 @@ async def play(pieces: AsyncIterator[bytes], pace: Pace, interrupts: Interrupts)
         raise BadRequest("there is nothing in this recording")
     window = Window(is_driving=False)
     player = _Player(header, lines, pace, window)
-    async with window.taken(interrupts, window.announce):
+    async with window.taken(interrupts, player.announce):
         return await player.run()
 
 
@@ -88,54 +93,62 @@ class _Player:
         self._at_s = 0.0
         self._is_paused = False
 
-    async def run(self) -> bool:
-        """Plays to the end, or until it is quit; returns whether that was the end."""
-        self._window.announce(_KEYS)
+    def announce(self, text: str = "") -> None:
+        """Has a line shown, with what the keys are, and that it is paused."""
+        said = [f"paused at {clock(self._at_s)}"] if self._is_paused else []
+        line = " · ".join([*said, text] if text else said)
+        self._window.announce(announced(line, self._keys, window_size(STDOUT)[1]) if line else self._keys)
+
+    async def run(self) -> int:
+        """Plays to the end, or until it is quit; returns the exit status."""
+        self.announce()
         try:
             with ungrouped():
                 async with asyncio.TaskGroup() as tasks:
                     tend = tasks.create_task(
                         self._window.tend(Source(self._tell_screen, self._resize, self._status))
                     )
-                    is_over = await self._play()
+                    left_by = await self._play()
                     tend.cancel()
         finally:
             self._terminal.close()
-        return is_over
+        return BY_SIGNAL + signal.SIGINT if left_by == _INTERRUPT else 0
 
-    async def _play(self) -> bool:
+    @property
+    def _keys(self) -> str:
+        return _PAUSED_KEYS if self._is_paused else _KEYS
+
+    async def _play(self) -> bytes | None:
+        """Plays it; returns the key that it was left by, if it was."""
         keyboard = Keyboard(STDIN)
         await self._tell_screen()
         async for line in self._lines:
             if isinstance(line, Header):
                 continue
-            if not await self._wait(self._pace.wait_s(line.at_s - self._at_s), keyboard):
-                return False
+            left_by = await self._wait(self._pace.wait_s(line.at_s - self._at_s), keyboard)
+            if left_by is not None:
+                return left_by
             self._at_s = line.at_s
             await self._show(line)
         if self._window.is_painted:
             self._window.announce("the end · any key leaves")
-            await keyboard.read()
-        return True
+            return await keyboard.read()
+        return None
 
-    async def _wait(self, wait_s: float, keyboard: Keyboard) -> bool:
-        """Waits for the next thing to happen; returns False to quit instead."""
+    async def _wait(self, wait_s: float, keyboard: Keyboard) -> bytes | None:
+        """Waits for the next thing to happen; returns the key that leaves instead, if one was pressed."""
         now = asyncio.get_running_loop().time
         while True:
             began = now()
             typed = await keyboard.read(None if self._is_paused else max(wait_s, 0))
             wait_s -= 0 if self._is_paused else now() - began
-            if typed is None:
-                return True
+            if typed is None or (typed == b"." and self._is_paused):
+                return None
             if typed in _LEAVES:
-                return False
+                return typed
             if typed == b" ":
                 self._is_paused = not self._is_paused
-                self._window.announce(
-                    f"paused at {clock(self._at_s)} · {_PAUSED_KEYS}" if self._is_paused else _KEYS
-                )
-            elif typed == b"." and self._is_paused:
-                return True
+                self.announce()
 
     async def _show(self, line: Shown | SizeChanged | Marked) -> None:
         match line:
@@ -146,7 +159,10 @@ class _Player:
                 self._terminal.resize(rows, cols)
                 await self._window.take(Resized(rows, cols))
             case Marked(_, text):
-                self._window.announce(text)
+                self.announce(text)
+        if self._is_paused and not isinstance(line, Marked):
+            # A step may have been shown over the line that says so.
+            self.announce()
 
     async def _tell_screen(self) -> None:
         size = self._terminal.rows, self._terminal.cols
@@ -159,4 +175,5 @@ class _Player:
     def _status(self) -> str:
         title = self._header.title or "a recording"
         size = f"{self._terminal.cols}x{self._terminal.rows}"
-        return " · ".join((title, size, clock(self._at_s), _PAUSED_KEYS if self._is_paused else _KEYS))
+        at = f"paused at {clock(self._at_s)}" if self._is_paused else clock(self._at_s)
+        return f"{title} · {size} · {at} · {self._keys}"

@@ -71,7 +71,43 @@ async def test_the_window_may_change_while_it_is_played(tmp_path: Path) -> None:
         await terminal.has_on_screen("one", "box/1 · 100x30")
         terminal.resize(30, 100)
         await terminal.until(lambda: not terminal.is_alternate)
+        terminal.type(b"q")
+        assert await terminal.ends() == 0
+
+
+async def test_ctrl_c_leaves_as_any_interrupted_command_does(tmp_path: Path) -> None:
+    cast = _cast(tmp_path, (0.0, "o", "one\r\n"), (9999.0, "o", "two"))
+    async with cloche_in_terminal("record", "play", cast) as terminal:
+        await terminal.has_on_screen("one")
         terminal.type(b"\x03")
+        assert await terminal.ends() == 130
+
+
+@pytest.mark.parametrize("size", [(30, 100), (10, 90)])
+async def test_that_it_is_paused_is_seen_beside_a_marker_and_after_a_step(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    cast = _cast(
+        tmp_path,
+        (0.0, "o", "one\r\n"),
+        (5000.0, "m", "bob drives now"),
+        (5001.0, "o", "\x1b[999Htwo"),
+        (9999.0, "o", "three"),
+        rows=size[0],
+        cols=size[1],
+    )
+    async with cloche_in_terminal("record", "play", cast) as terminal:
+        await terminal.has_on_screen("one", "q quits")
+        terminal.type(b" ")
+        await terminal.has_on_screen("paused at 0:00", "q quits")
+        terminal.type(b".")
+        await terminal.has_on_screen("paused at 1:23:20 · bob drives now", ". is the next step")
+        terminal.type(b".")
+        await terminal.has_on_screen("paused at 1:23:21", ". is the next step")
+        terminal.type(b" ")
+        await terminal.has_on_screen("space pauses")
+        assert "paused at" not in terminal.screen
+        terminal.type(b"q")
         assert await terminal.ends() == 0
 
 
