@@ -3,7 +3,7 @@
 `open_terminal` and `restore` give a `Terminal`; its values and rules are in `cloche_term.terminal`.
 """
 
-from cloche_term.errors import BackendMissing, SnapshotUnreadable, TerminalError
+from cloche_term.errors import BackendMissing, SnapshotUnreadable, TerminalError, TerminalLost
 from cloche_term.keys import Key, key_named
 from cloche_term.opening import open_terminal, restore
 from cloche_term.terminal import (
@@ -37,6 +37,7 @@ __all__ = [
     "Style",
     "Terminal",
     "TerminalError",
+    "TerminalLost",
     "Underline",
     "key_named",
     "open_terminal",

@@ -1,0 +1,117 @@
+"""The process that workers come from, as its owner handles it: without an event loop, started when needed."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from cloche_term.apart.zygote import Zygote
+from cloche_term.errors import TerminalLost
+from tests.term.apart.processes import all_end, descriptors_of, watch
+
+
+def worker_of(zygote: Zygote) -> int:
+    """A descriptor of a new worker's process."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        ours.settimeout(20)
+        with theirs:
+            zygote.send(theirs)
+        _, (pidfd,), _, _ = socket.recv_fds(ours, 4, 1)
+    return int(pidfd)
+
+
+def test_it_is_started_once_and_forks_workers() -> None:
+    zygote = Zygote()
+    try:
+        assert zygote.pid is None
+        zygote.start()
+        first = zygote.pid
+        zygote.start()
+        assert zygote.pid == first
+        assert all_end([worker_of(zygote), worker_of(zygote)])
+    finally:
+        zygote.close()
+
+
+def test_it_is_started_again_when_it_has_ended_and_leaves_nothing_open() -> None:
+    before = descriptors_of(os.getpid())
+    zygote = Zygote()
+    try:
+        zygote.start()
+        first = zygote.pid
+        assert first is not None
+        ended = zygote.watch()
+        os.kill(first, 9)
+        assert all_end([ended])
+        zygote.start()
+        assert zygote.pid not in (None, first)
+        assert all_end([worker_of(zygote)])
+    finally:
+        zygote.close()
+    assert descriptors_of(os.getpid()) == before
+
+
+def test_closing_ends_it_for_good_also_when_it_has_not_begun() -> None:
+    zygote = Zygote()
+    zygote.start()
+    ended = zygote.watch()
+    zygote.close()
+    zygote.close()
+    assert all_end([ended])
+    with pytest.raises(TerminalLost):
+        zygote.start()
+    with pytest.raises(OSError, match="not been started"):
+        worker_of(zygote)
+    with pytest.raises(OSError, match="Bad file"):
+        zygote.watch()
+
+
+def test_it_outlives_the_thread_that_started_it() -> None:
+    zygote = Zygote()
+    try:
+        starter = threading.Thread(target=zygote.start)
+        starter.start()
+        starter.join(20)
+        assert all_end([worker_of(zygote)])
+        poll = select.poll()
+        ended = zygote.watch()
+        poll.register(ended, select.POLLIN)
+        assert not poll.poll(0)
+        os.close(ended)
+    finally:
+        zygote.close()
+
+
+def test_it_has_no_environment_and_no_descriptor_of_ours() -> None:
+    secret = os.open("/dev/null", os.O_RDONLY)
+    os.set_inheritable(secret, True)
+    zygote = Zygote()
+    try:
+        zygote.start()
+        assert all_end([worker_of(zygote)])
+        assert zygote.pid is not None
+        # Its three standard ones, what it serves, and whom it watches.
+        assert len(descriptors_of(zygote.pid)) == 5
+        assert Path(f"/proc/{zygote.pid}/environ").read_bytes().startswith(b"PYTHONPATH=")
+    finally:
+        zygote.close()
+        os.close(secret)
+
+
+def test_its_workers_end_with_it() -> None:
+    zygote = Zygote()
+    zygote.start()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(20)
+        zygote.send(theirs)
+        hello, (pidfd,), _, _ = socket.recv_fds(ours, 4, 1)
+        running = watch([int.from_bytes(hello, "big")])
+        zygote.close()
+        assert all_end([*running, pidfd])
