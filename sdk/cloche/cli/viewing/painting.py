@@ -49,6 +49,11 @@ class Painter:
         self._painted.clear()
         self._told_cursor = None
 
+    def show(self, terminal: Terminal) -> None:
+        """Another terminal is painted from now on, over what is there."""
+        self._terminal = terminal
+        self._runs.clear()
+
     def frame(self, status: str) -> bytes:
         """What makes the window show the console as it is now; empty if it does.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from cloche.cli.failures import BY_SIGNAL
 from cloche.cli.streams import STDIN, STDOUT
 from cloche.cli.terminal import window_size
 from cloche.cli.viewing.casts import CastReader, Header, Marked, Shown, SizeChanged, clock
-from cloche.cli.viewing.emulator import guest_terminal
+from cloche.cli.viewing.emulator import Slices, guest_terminal
 from cloche.cli.viewing.hints import announced
 from cloche.cli.viewing.keyboard import Keyboard
 from cloche.cli.viewing.window import Source, Window
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 _KEYS = "space pauses, q quits"
 _PAUSED_KEYS = "space goes on, . is the next step, q quits"
+_SCROLLBACK = 1000
+"""Lines that come back when the console grows: no console is higher."""
 _INTERRUPT = b"\x03"
 _LEAVES = (b"q", _INTERRUPT, b"\x1d", b"")
 
@@ -70,10 +73,12 @@ async def play(pieces: AsyncIterator[bytes], pace: Pace, interrupts: Interrupts)
     header = await anext(lines, None)
     if not isinstance(header, Header):
         raise BadRequest("there is nothing in this recording")
-    window = Window(is_driving=False)
-    player = _Player(header, lines, pace, window)
-    async with window.taken(interrupts, player.announce):
-        return await player.run()
+    # What the hub's emulator is to a console: it has the screen when the window needs it anew.
+    with closing(guest_terminal(header.rows, header.cols, scrollback_lines=_SCROLLBACK)) as terminal:
+        window = Window(is_driving=False, source=terminal)
+        player = _Player(header, lines, pace, window, terminal)
+        async with window.taken(interrupts, player.announce):
+            return await player.run()
 
 
 async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[CastLine]:
@@ -86,10 +91,16 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[CastLine]:
 
 
 class _Player:
-    def __init__(self, header: Header, lines: AsyncIterator[CastLine], pace: Pace, window: Window) -> None:
+    def __init__(
+        self,
+        header: Header,
+        lines: AsyncIterator[CastLine],
+        pace: Pace,
+        window: Window,
+        terminal: Terminal,
+    ) -> None:
         self._header, self._lines, self._pace, self._window = header, lines, pace, window
-        # What the hub's emulator is to a console: it has the screen when the window needs it anew.
-        self._terminal: Terminal = guest_terminal(header.rows, header.cols)
+        self._terminal, self._slices = terminal, Slices()
         self._at_s = 0.0
         self._is_paused = False
 
@@ -102,16 +113,13 @@ class _Player:
     async def run(self) -> int:
         """Plays to the end, or until it is quit; returns the exit status."""
         self.announce()
-        try:
-            with ungrouped():
-                async with asyncio.TaskGroup() as tasks:
-                    tend = tasks.create_task(
-                        self._window.tend(Source(self._tell_screen, self._resize, self._status))
-                    )
-                    left_by = await self._play()
-                    tend.cancel()
-        finally:
-            self._terminal.close()
+        with ungrouped():
+            async with asyncio.TaskGroup() as tasks:
+                tend = tasks.create_task(
+                    self._window.tend(Source(self._tell_screen, self._resize, self._status))
+                )
+                left_by = await self._play()
+                tend.cancel()
         return BY_SIGNAL + signal.SIGINT if left_by == _INTERRUPT else 0
 
     @property
@@ -153,8 +161,9 @@ class _Player:
     async def _show(self, line: Shown | SizeChanged | Marked) -> None:
         match line:
             case Shown(_, data):
-                self._terminal.feed(data)
-                await self._window.take(Output(data))
+                async for piece in self._slices.of(data):
+                    self._terminal.feed(piece)
+                    await self._window.take(Output(piece))
             case SizeChanged(_, rows, cols):
                 self._terminal.resize(rows, cols)
                 await self._window.take(Resized(rows, cols))

@@ -5,7 +5,7 @@
 
 Rules:
 - The screen is to be told anew whenever what is shown may not be it: after the window or the console has changed its
-  size, after a line of ours was over it, when the keyboard is ours from now on or no longer is.
+  size, after a line of ours was over it, when the keyboard is ours from now on or no longer is, when we were too slow.
 - How it is shown is decided when a screen begins, and stays until the next one does.
 """
 
@@ -40,21 +40,27 @@ class Size(NamedTuple):
 class View:
     """What one window shows of one console; what its moves return is to be written, in their order."""
 
-    def __init__(self, window: Size, *, is_driving: bool, encoding: str = "utf-8") -> None:
+    def __init__(
+        self, window: Size, *, is_driving: bool, encoding: str = "utf-8", source: Terminal | None = None
+    ) -> None:
         """Begins with a window that shows something else.
 
         Args:
             window: its size.
             is_driving: whether its keyboard is the console's.
             encoding: the terminal's.
+            source: the terminal that the console is in, if it is at hand: nobody else calls its `update`, somebody
+                else feeds, resizes and closes it. None: it is far away, and painted from an emulator of our own.
         """
         self._window, self._is_driving, self._encoding = window, is_driving, encoding
         self._output = GuestOutput(encoding=encoding)
         self._console = self._begun_at = window
         self._has_keys = is_driving
+        self._source = source
         self._terminal: Terminal | None = None
         self._painter: Painter | None = None
         self._has_begun = self._has_made_room = self._is_whole = False
+        self._is_stale = self._is_skipping = False
         self._is_awaiting = self._is_covered = False
         self._line: str | None = None
 
@@ -62,6 +68,11 @@ class View:
     def is_painted(self) -> bool:
         """Whether the console is painted, by `frame`."""
         return self._painter is not None
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether output is emulated here, which takes long."""
+        return self._terminal is not None and self._source is None and not self._is_skipping
 
     @property
     def is_in_update(self) -> bool:
@@ -79,18 +90,26 @@ class View:
             case ScreenBegins(rows, cols):
                 return self._begin(Size(rows, cols))
             case Output(data) if self._terminal is not None:
-                # What it answers is nobody's: the hub's own emulator has answered.
-                self._terminal.feed(data)
+                if self.is_emulated:
+                    # What it answers is nobody's: the hub's own emulator has answered.
+                    self._terminal.feed(data)
             case Output(data):
                 return self._output.passed(data)
             case Live():
                 return self._show()
             case Resized(rows, cols):
                 self._console = Size(rows, cols)
-                if self._terminal is not None:
+                if self._terminal is not None and self._source is None:
                     self._terminal.resize(rows, cols)
+                    # Lines that come back from above the screen are not known here.
+                    self._is_stale = True
                 self._paint_anew()
         return b""
+
+    def skip(self) -> None:
+        """We are too slow: of an emulated console nothing is shown until the screen begins anew."""
+        if self.is_emulated and self._is_whole:
+            self._is_stale = self._is_skipping = True
 
     def drive(self, *, is_driving: bool) -> None:
         """The keyboard is the console's from now on, or no longer is."""
@@ -111,7 +130,7 @@ class View:
         is_right = (
             self.is_painted is self._is_to_be_painted()
             and self._has_keys is self._is_driving
-            and not self._is_covered
+            and not (self._is_covered or self._is_stale)
             and (self.is_painted or self._begun_at == self._window)
         )
         # The console is about to have the size of who drives.
@@ -162,15 +181,16 @@ class View:
 
     def _begin(self, console: Size) -> bytes:
         """Forgets what was shown."""
-        told = self._leave(title=False) if self._has_begun else b""
         self._console = self._begun_at = console
+        stays_painted = self.is_painted and self._is_to_be_painted()
+        told = self._leave(title=False) if self._has_begun and not stays_painted else b""
         self._has_keys = self._is_driving
         self._has_begun, self._is_whole = True, False
-        self._is_awaiting = self._is_covered = False
+        self._is_awaiting = self._is_covered = self._is_stale = self._is_skipping = False
         self._output = self._output.anew(keys=self._has_keys)
         if self._is_to_be_painted():
             self._begin_painting()
-            return told + _HOLD + _ENTER + CLEAR
+            return b"" if stays_painted else told + _HOLD + _ENTER + CLEAR
         if not self._has_made_room:
             # What is on the screen goes where scrolling back finds it.
             self._has_made_room = True
@@ -187,16 +207,25 @@ class View:
     def _leave(self, *, title: bool) -> bytes:
         if self._terminal is None:
             return self._output.modes.undo(title=title)
-        self._terminal.close()
-        self._terminal = self._painter = None
+        self._drop_terminal()
+        self._painter = None
         return _AS_BEFORE + _LEAVE + (self._output.modes.undo() if title else b"")
 
     def _begin_painting(self) -> None:
         # It takes a moment to load, and most consoles need none.
         from cloche.cli.viewing.painting import Painter
 
-        self._terminal = guest_terminal(*self._console)
-        self._painter = Painter(self._terminal, *self._window)
+        self._drop_terminal()
+        self._terminal = self._source or guest_terminal(*self._console)
+        if self._painter is None:
+            self._painter = Painter(self._terminal, *self._window)
+        else:
+            self._painter.show(self._terminal)
+
+    def _drop_terminal(self) -> None:
+        if self._terminal is not None and self._source is None:
+            self._terminal.close()
+        self._terminal = None
 
     def _paint_anew(self) -> None:
         if self._painter is not None:

@@ -6,6 +6,8 @@ Rules:
 - One writer: what `view` returns is written in the order it was asked for. A terminal that takes nothing is waited for
   in a thread, so that nothing else has to wait.
 - However it ends, the terminal is put back.
+- Where a console is emulated here and comes faster than that, what it has shown meanwhile is left out, and the screen
+  told anew: what is seen is a moment old at most.
 """
 
 from __future__ import annotations
@@ -24,12 +26,15 @@ from typing import TYPE_CHECKING
 from cloche.cli.output import said_elsewhere
 from cloche.cli.streams import STDIN, STDOUT, Worker, write_all
 from cloche.cli.terminal import drop_typed, raw_mode, set_raw, window_size
+from cloche.cli.viewing.emulator import Slices
 from cloche.cli.viewing.view import Size, View
+from cloche.console_events import Live, Output
 from cloche_wire.aio.bounds import within
 
 if TYPE_CHECKING:
     from cloche.cli.session import Interrupts
     from cloche.console_events import ConsoleEvent
+    from cloche_term import Terminal
 
 LINE_S = 3.0
 """How long a line of ours stays."""
@@ -37,6 +42,9 @@ _FRAME_S = 1 / 30
 _UPDATE_S = 1.0
 """How long a program that is in the middle of changing its screen is waited for."""
 _LAST_WORD_S = 2.0
+_MOST_BEHIND_S = 1.0
+_IDLE_S = 0.05
+"""When nothing has come for so long, all that had come is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +62,17 @@ class Source:
 class Window:
     """Our terminal, with a console in it."""
 
-    def __init__(self, *, is_driving: bool) -> None:
-        self._view = View(
-            Size(*window_size(STDOUT)), is_driving=is_driving, encoding=sys.stdout.encoding or "utf-8"
-        )
+    def __init__(self, *, is_driving: bool, source: Terminal | None = None) -> None:
+        """Takes nothing yet.
+
+        Args:
+            is_driving: whether the keyboard is the console's.
+            source: the terminal that the console is in, if it is at hand; see `View`.
+        """
+        size, encoding = Size(*window_size(STDOUT)), sys.stdout.encoding or "utf-8"
+        self._view = View(size, is_driving=is_driving, encoding=encoding, source=source)
+        self._slices = Slices()
+        self._busy_since = self._idle_since = 0.0
         self._screen, self._turn = Worker("terminal"), asyncio.Lock()
         self._news = asyncio.Event()
         self._has_other_size = False
@@ -92,7 +107,12 @@ class Window:
         """Shows what has happened, with nothing in between."""
         async with self._turn:
             for event in events:
-                await self._write(self._view.take(event))
+                if isinstance(event, Output) and self._view.is_emulated:
+                    await self._emulate(event.data)
+                else:
+                    await self._write(self._view.take(event))
+                if isinstance(event, Live):
+                    self._busy_since = asyncio.get_running_loop().time()
         self._news.set()
 
     def drive(self, *, is_driving: bool) -> None:
@@ -126,6 +146,16 @@ class Window:
                     await self._write(self._view.frame(source.status()))
             if self._view.is_painted:
                 await asyncio.sleep(_FRAME_S)
+
+    async def _emulate(self, data: bytes) -> None:
+        now = asyncio.get_running_loop().time
+        if now() - self._idle_since > _IDLE_S:
+            self._busy_since = now()
+        async for piece in self._slices.of(data):
+            self._view.take(Output(piece))
+            if now() - self._busy_since > _MOST_BEHIND_S:
+                self._view.skip()
+        self._idle_since = now()
 
     async def _wait_for_news(self, now: float) -> None:
         until = [self._line_until] if self._line_until is not None else []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 import cloche
-from cloche.cli.viewing.emulator import guest_terminal
+from cloche.cli.viewing.emulator import Slices, guest_terminal, slice_after
 
 # Each crashes the native emulator, and the process it is in.
 _CRASHES = (
@@ -30,6 +31,49 @@ def test_what_scrolls_out_of_it_is_not_kept() -> None:
     terminal = guest_terminal(2, 10)
     terminal.feed(b"line\r\n" * 100)
     assert terminal.scrollback_rows == 0
+
+
+def test_what_scrolls_out_is_kept_as_far_as_wanted() -> None:
+    terminal = guest_terminal(2, 10, scrollback_lines=1000)
+    terminal.feed(b"one\r\ntwo\r\nthree")
+    terminal.resize(3, 10)
+    assert terminal.text() == ("one", "two", "three")
+
+
+@pytest.mark.parametrize(
+    ("size", "took_s", "following"),
+    [
+        (1024, 0.001, 2048),
+        (32768, 0.001, 32768),
+        (4096, 0.01, 4096),
+        (4096, 2.0, 40),
+        (8, 9.0, 1),
+        (40, 0, 1024),
+    ],
+)
+def test_slices_take_about_as_long_as_nobody_notices(size: int, took_s: float, following: int) -> None:
+    assert slice_after(size, took_s) == following
+
+
+async def test_other_work_has_its_turn_between_slices() -> None:
+    turns, sliced = 0, b""
+
+    async def work() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    output, slices = bytes(range(256)) * 1024, Slices()
+    async with asyncio.TaskGroup() as tasks:
+        working = tasks.create_task(work())
+        count = 0
+        async for piece in slices.of(output):
+            sliced += piece
+            count += 1
+        working.cancel()
+    assert sliced == output
+    assert turns >= count - 1 > 5
 
 
 def test_nothing_else_in_the_package_opens_a_terminal() -> None:

@@ -96,6 +96,14 @@ def test_only_what_has_changed_is_painted() -> None:
     assert b"other" in window.told
 
 
+def test_another_terminal_is_painted_over_the_one_before() -> None:
+    window = _Window(_console(3, 40, "hello\r\nworld"), 5, 60)
+    window.paint()
+    window.painter.show(_console(3, 40, "hello\r\nthere"))
+    assert window.paint()[:2] == ("hello" + " " * 35 + "│", "there" + " " * 35 + "│")
+    assert b"hello" not in window.told
+
+
 def test_the_last_line_cannot_be_written_by_who_is_named_in_it() -> None:
     console = _console(2, 20)
     assert _Window(console, 3, 30).paint("ann\x1b[2J\nq")[2] == "ann\\x1b[2J\\nq"

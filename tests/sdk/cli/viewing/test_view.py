@@ -12,10 +12,10 @@ SMALL, LARGE = Size(5, 20), Size(8, 30)
 class _Window:
     """A terminal with a shell in it, and a view of a console in front."""
 
-    def __init__(self, size: Size, *, is_driving: bool) -> None:
+    def __init__(self, size: Size, *, is_driving: bool, source: Terminal | None = None) -> None:
         self.terminal = open_terminal(*size)
         self.terminal.feed(b"$ cloche attach box\r\n")
-        self.view = View(size, is_driving=is_driving)
+        self.view = View(size, is_driving=is_driving, source=source)
 
     def take(self, *events: ConsoleEvent) -> None:
         for event in events:
@@ -122,13 +122,73 @@ def test_a_painted_console_is_asked_to_be_passed_through_once_the_sizes_agree_an
     assert window.terminal.modes.is_alternate
 
 
-def test_a_painted_console_changes_its_size_where_it_is() -> None:
+def test_a_painted_console_changes_its_size_where_it_is_and_is_told_anew_for_lines_that_come_back() -> None:
     window = _Window(LARGE, is_driving=False)
+    console = _console(SMALL, b"".join(b"row %d\r\n" % number for number in range(9)))
+    window.show(console)
+    window.take(Resized(7, 20))
+    window.paint()
+    assert window.lines[7] == "status", "there is no room below"
+    assert [window.view.needs_screen(), window.view.needs_screen()] == [True, False]
+    console.resize(7, 20)
+    window.show(console)
+    assert window.lines[0] == "row 3" + " " * 15 + "│"
+    assert not window.view.needs_screen()
+
+
+def test_a_painted_screen_that_is_told_anew_is_painted_over_the_one_before() -> None:
+    window = _Window(LARGE, is_driving=False)
+    console = _console(SMALL)
+    window.show(console)
+    again = (ScreenBegins(*SMALL, 0), Output(b"one\r\ntwo\r\n$ "), Live(0))
+    told = b"".join(window.view.take(event) for event in again)
+    assert told + window.view.frame("status") == b"", "it looks the same"
+    console.feed(b"ls")
+    window.show(console)
+    assert window.lines[2][:4] == "$ ls"
+
+
+def test_who_is_too_slow_skips_to_the_next_screen() -> None:
+    window = _Window(LARGE, is_driving=False)
+    window.take(ScreenBegins(*SMALL, 0))
+    window.view.skip()
+    window.take(Output(b"one"), Live(0))
+    window.paint()
+    assert window.lines[0][:3] == "one", "a screen is shown whole, however long it takes"
+    assert window.view.is_emulated
+    window.view.skip()
+    window.take(Output(b" two"))
+    window.paint()
+    assert (window.lines[0][:7], window.view.is_emulated) == ("one    ", False)
+    assert [window.view.needs_screen(), window.view.needs_screen()] == [True, False]
+    window.show(_console(SMALL, b"one two three"))
+    assert (window.lines[0][:13], window.view.is_emulated) == ("one two three", True)
+
+
+def test_what_is_passed_through_is_never_skipped() -> None:
+    window = _Window(SMALL, is_driving=False)
     window.show(_console(SMALL))
+    window.view.skip()
+    window.take(Output(b"ls"))
+    assert (window.lines[2], window.view.is_emulated, window.view.needs_screen()) == ("$ ls", False, False)
+
+
+def test_a_console_that_is_at_hand_is_painted_from_there() -> None:
+    console = _console(SMALL)
+    window = _Window(LARGE, is_driving=False, source=console)
+    window.show(console)
+    assert not window.view.is_emulated
+    console.feed(b"ls")
+    window.take(Output(b"ls"))
+    window.paint()
+    assert window.lines[2][:6] == "$ ls  "
+    console.resize(3, 10)
     window.take(Resized(3, 10))
     window.paint()
-    assert not window.view.needs_screen()
     assert window.lines[3] == "─" * 10 + "┘"
+    assert not window.view.needs_screen()
+    window.feed(window.view.close())
+    console.feed(b"still open")
 
 
 def test_who_drives_is_passed_through_and_told_the_screen_anew_when_the_console_has_his_size() -> None:

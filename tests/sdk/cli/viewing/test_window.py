@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import termios
+from typing import Any
 
 import pytest
 
 from cloche.cli.viewing.window import LINE_S
 from tests.sdk.cli.conftest import Cloche
+from tests.support.local_console import LocalConsole
 from tests.support.local_hub import LocalHub
-from tests.support.terminal import shell_in_terminal
+from tests.support.terminal import cloche_in_terminal, shell_in_terminal
 
 
 @pytest.fixture(autouse=True)
@@ -67,3 +70,31 @@ async def test_an_update_that_is_never_whole_does_not_keep_the_terminal_from_sho
         await terminal.until(lambda: b"\x1b[?2026l" in terminal.seen[begun:])
         terminal.type(b"\x1d")
         assert await terminal.ends() == 0
+
+
+async def test_a_flood_that_is_emulated_too_slowly_is_left_out_and_the_screen_told_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refreshed: list[str] = []
+    obey = LocalConsole.obey
+
+    def watched(console: LocalConsole, viewer: str, message: Any) -> None:
+        if message == {"refresh": True} and viewer != console.state.driver:
+            refreshed.append(viewer)
+        obey(console, viewer, message)
+
+    monkeypatch.setattr(LocalConsole, "obey", watched)
+    # Few bytes that are much work: each erases a whole screen.
+    flood = "import sys; print('ready', flush=True); input(); print('\\x1b[2J' * 200_000 + '\\x1b[Hdone'); input()"
+    async with shell_in_terminal("box", "--", sys.executable, "-c", flood) as driver:
+        await driver.has_on_screen("ready")
+        async with cloche_in_terminal("attach", "box", "--watch", rows=10, cols=40) as terminal:
+            await terminal.has_on_screen("ready", "q leaves")
+            driver.type(b"\r")
+            await driver.has_on_screen("done")
+            await terminal.has_on_screen("done", "q leaves")
+            assert refreshed
+            terminal.type(b"q")
+            assert await terminal.ends() == 0
+        driver.type(b"\x1d")
+        assert await driver.ends() == 0
