@@ -16,12 +16,14 @@ from dataclasses import replace
 from cloche_term.apart.frames import (
     HEAD,
     MOST_REASON,
+    SIZE,
     FrameError,
     Kind,
     State,
     Status,
     frame,
     most_answered,
+    most_told,
     read_state,
 )
 from cloche_term.apart.process import WatchedProcess
@@ -44,7 +46,7 @@ class Calls(asyncio.Protocol):
         self.lost: TerminalLost | None = None
         """Why nothing can be asked any more."""
         self._process, self._patience_s = process, patience_s
-        self._waiting: deque[tuple[Kind, asyncio.Future[_Answer]]] = deque()
+        self._waiting: deque[tuple[Kind, bytes, asyncio.Future[_Answer]]] = deque()
         self._received = bytearray()
         self._transport: asyncio.Transport | None = None
         self._watchdog: asyncio.TimerHandle | None = None
@@ -63,7 +65,7 @@ class Calls(asyncio.Protocol):
         assert self._transport is not None
         self._transport.write(frame(kind, payload))
         answered: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
-        self._waiting.append((kind, answered))
+        self._waiting.append((kind, payload[: SIZE.size], answered))
         if len(self._waiting) == 1:
             self._watch()
         return await answered
@@ -78,7 +80,7 @@ class Calls(asyncio.Protocol):
             self._stop_watching()
             self._received.clear()
             while self._waiting:
-                _, answered = self._waiting.popleft()
+                *_, answered = self._waiting.popleft()
                 if not answered.done():
                     answered.set_exception(TerminalLost(reason))
 
@@ -109,10 +111,12 @@ class Calls(asyncio.Protocol):
     def _take(self, status: int, payload: bytes) -> None:
         try:
             answer = _answer_of(Status(status), payload)
+            if not isinstance(answer, Exception):
+                self._check(*answer)
         except ValueError as error:
             self.lose(f"the process of this terminal gives no proper answer: {error}")
             return
-        _, answered = self._waiting.popleft()
+        *_, answered = self._waiting.popleft()
         if not isinstance(answer, Exception):
             # SAFETY: it may say what it likes, but took no longer than it was given.
             self.state = replace(answer[0], cpu_s=min(answer[0].cpu_s, self._patience_s))
@@ -122,6 +126,26 @@ class Calls(asyncio.Protocol):
             else:
                 answered.set_result(answer)
         self._watch()
+
+    def _check(self, state: State, told: bytes) -> None:
+        """Whether this can be the answer to what was asked first.
+
+        Raises:
+            FrameError: it cannot.
+        """
+        kind, size, _ = self._waiting[0]
+        if len(told) > most_told(kind):
+            raise FrameError(f"{len(told)} bytes for {kind.name}")
+        expected = (state.rows, state.cols)
+        if kind in (Kind.OPEN, Kind.RESIZE):
+            expected = SIZE.unpack(size)
+        elif kind is not Kind.RESTORE and self.state is not None:
+            # A program cannot change the size.
+            expected = self.state.rows, self.state.cols
+        if expected != (state.rows, state.cols):
+            raise FrameError(
+                f"{state.rows} rows and {state.cols} columns, not {expected[0]} and {expected[1]}"
+            )
 
     def _watch(self) -> None:
         """The oldest request has its time from now on."""

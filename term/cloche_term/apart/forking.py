@@ -24,8 +24,18 @@ import sys
 from typing import NoReturn
 
 from cloche_term.apart.confinement import SOCKET, confine
-from cloche_term.apart.frames import HEAD, SIZE, Kind, pack_lines, read_state
+from cloche_term.apart.frames import HEAD, NUMBER, SIZE, Kind, pack_lines, read_state
+from cloche_term.apart.viewing import (
+    PLACE,
+    pack_key,
+    pack_line,
+    pack_lines_between,
+    pack_mouse,
+    pack_search,
+)
 from cloche_term.apart.worker import Hangup, Host, serve
+from cloche_term.keys import Key
+from cloche_term.terminal import Mouse, MouseAction, MouseButton
 
 HELLO = struct.Struct("!I")
 """The process id of a worker; its pidfd comes along."""
@@ -104,6 +114,14 @@ def warm_up() -> None:
     host.answer(Kind.FEED, b"\x1b]2;warm\x07\x1b[6n\x1b[31m" + "wärm\r\n".encode() * 40)
     host.answer(Kind.RESIZE, SIZE.pack(30, 100))
     host.answer(Kind.LOOK, b"")
+    host.answer(Kind.PAINT, NUMBER.pack(0))
+    host.answer(Kind.SEARCH, pack_search("warm", 1))
+    host.answer(Kind.LINES, pack_lines_between(0, 10))
+    host.answer(Kind.KEY, pack_key(Key("a")))
+    host.answer(Kind.MOUSE, pack_mouse(Mouse(MouseAction.PRESS, MouseButton.LEFT, 0, 0)))
+    host.answer(Kind.PASTE, b"warm")
+    host.answer(Kind.LINK, PLACE.pack(0, 0))
+    host.answer(Kind.SCROLL, pack_line(-1))
     host.answer(Kind.DUMP, pack_lines(100))
     _, snapshot = read_state(host.answer(Kind.SNAPSHOT, b"")[HEAD.size :])
     host.answer(Kind.RESTORE, pack_lines(100) + snapshot)

@@ -1,4 +1,4 @@
-"""What a worker and its hub say to each other: one request, one answer, in order; and how that is written in bytes.
+"""What a worker and who asks it say to each other: one request, one answer, in order; and how that is written in bytes.
 
     request: kind, length of the payload, payload
     answer:  status, length of the payload, payload; if it is done, the payload begins with the state of the terminal
@@ -16,7 +16,13 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum
 
-from cloche_term.terminal import LARGEST_SIZE, MOST_ANSWER_BYTES, MOST_TITLE_CHARACTERS, Terminal
+from cloche_term.terminal import (
+    LARGEST_SIZE,
+    MOST_ANSWER_BYTES,
+    MOST_MATCHES,
+    MOST_TITLE_CHARACTERS,
+    Terminal,
+)
 
 MOST_FRAME = 64 << 20
 """Bytes of a payload."""
@@ -26,11 +32,19 @@ MOST_TEXT = 1_000_000
 HEAD = struct.Struct("!BI")
 SIZE = struct.Struct("!HH")
 LINES = struct.Struct("!I")
+NUMBER = struct.Struct("!I")
+"""Of a painting."""
+MOST_NUMBER = (1 << 53) - 1
+"""Of lines, ever."""
+MOST_LINK_BYTES = 64 * 1024
+MOST_TYPED_BYTES = 1024
+"""What one key or one move of the mouse types at most."""
 _MOST_LINES = 0xFFFFFFFF
 _MOST_CPU_US = 0xFFFFFFFF
 _STATE = struct.Struct("!HHBQIH")
 _LOOK = struct.Struct("!HHBQ")
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What no text has that is shown."""
 
 
 class FrameError(ValueError):
@@ -47,6 +61,17 @@ class Kind(IntEnum):
     DUMP = 5
     SNAPSHOT = 6
     LOOK = 7
+    PAINT = 8
+    SCROLL = 9
+    SCROLL_TO = 10
+    SCROLL_TO_END = 11
+    SEARCH = 12
+    LINES = 13
+    LINK = 14
+    KEY = 15
+    MOUSE = 16
+    PASTE = 17
+    FOCUS = 18
 
 
 _MOST_TOLD = {
@@ -55,6 +80,14 @@ _MOST_TOLD = {
     Kind.FEED: MOST_ANSWER_BYTES,
     Kind.RESIZE: 0,
     Kind.LOOK: MOST_TEXT + LARGEST_SIZE + 100,
+    Kind.SCROLL: 0,
+    Kind.SCROLL_TO: 0,
+    Kind.SCROLL_TO_END: 0,
+    Kind.SEARCH: MOST_MATCHES * 16,
+    Kind.LINK: MOST_LINK_BYTES,
+    Kind.KEY: MOST_TYPED_BYTES,
+    Kind.MOUSE: MOST_TYPED_BYTES,
+    Kind.FOCUS: MOST_TYPED_BYTES,
 }
 _MOST_STATE = 4 * MOST_TITLE_CHARACTERS + 100
 MOST_REASON = 1000
@@ -117,9 +150,14 @@ def frame(kind: int, payload: bytes = b"") -> bytes:
     return HEAD.pack(kind, len(payload)) + payload
 
 
+def most_told(kind: Kind) -> int:
+    """Bytes that stand behind the state at most, in an answer to this."""
+    return _MOST_TOLD.get(kind, MOST_FRAME)
+
+
 def most_answered(kind: Kind) -> int:
     """Bytes that an answer to this has at most."""
-    return min(MOST_FRAME, _MOST_STATE + _MOST_TOLD.get(kind, MOST_FRAME))
+    return min(MOST_FRAME, _MOST_STATE + most_told(kind))
 
 
 def pack_lines(count: int) -> bytes:
@@ -176,7 +214,7 @@ def read_look(state: State, rest: bytes) -> Look:
         raise FrameError(f"a look that cannot be read: {error}") from error
     if len(lines) != state.rows or len(rest) > _LOOK.size + MOST_TEXT + state.rows:
         raise FrameError(f"a look of {len(lines)} rows and {len(rest)} bytes at a screen of {state.rows}")
-    if row >= state.rows or col >= state.cols or any(map(_CONTROLS.search, lines)):
+    if row >= state.rows or col >= state.cols or first_line > MOST_NUMBER or any(map(CONTROLS.search, lines)):
         raise FrameError("a look at what no screen shows")
     return Look(
         rows=state.rows,

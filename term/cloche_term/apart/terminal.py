@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from cloche_term.apart import viewing
 from cloche_term.apart.calls import Calls
-from cloche_term.apart.frames import SIZE, FrameError, Kind, Look, State, pack_lines, read_look
+from cloche_term.apart.frames import NUMBER, SIZE, FrameError, Kind, Look, State, pack_lines, read_look
+from cloche_term.apart.paintings import Painting, read_painting
 from cloche_term.apart.process import WatchedProcess
 from cloche_term.errors import TerminalLost
-from cloche_term.terminal import check_size
+from cloche_term.keys import Key
+from cloche_term.terminal import MOST_MATCHES, Match, Mouse, check_size
 
 _END_S = 5.0
 _Told = TypeVar("_Told")
@@ -25,6 +28,8 @@ class ApartTerminal:
 
     def __init__(self, calls: Calls, process: WatchedProcess) -> None:
         self._calls, self._process = calls, process
+        self._painted: tuple[int, tuple[int, int] | None] = 0, None
+        """The number and the size of the newest painting that has been told."""
 
     @property
     def state(self) -> State:
@@ -81,6 +86,81 @@ class ApartTerminal:
     async def look(self) -> Look:
         """The screen as text. Raises as `dump`."""
         return await self._told(read_look, Kind.LOOK)
+
+    # --- for viewers -----------------------------------------------------------------------------------------------------
+
+    async def paint(self, *, whole: bool = False) -> Painting:
+        """What looks different since the painting before, and how all the rest stands.
+
+        What a cancelled call would have told is in the next. Raises as `dump`.
+
+        Args:
+            whole: all rows, for who has lost what was painted.
+        """
+        known, size = (0, None) if whole else self._painted
+
+        def read(state: State, rest: bytes) -> Painting:
+            return read_painting(state, rest, known_size=size)
+
+        painting = await self._told(read, Kind.PAINT, NUMBER.pack(known))
+        self._painted = painting.number, painting.size
+        return painting
+
+    async def scroll(self, lines: int) -> None:
+        """Moves the view by so many lines: up into the scrollback where negative."""
+        await self._calls.ask(Kind.SCROLL, viewing.pack_line(lines))
+
+    async def scroll_to(self, line: int) -> None:
+        """Moves the view so that this line is its first, as far as the scrollback reaches."""
+        await self._calls.ask(Kind.SCROLL_TO, viewing.pack_line(line))
+
+    async def scroll_to_end(self) -> None:
+        """Moves the view to the screen, where it follows what is written."""
+        await self._calls.ask(Kind.SCROLL_TO_END)
+
+    async def search(self, text: str, *, limit: int = MOST_MATCHES) -> tuple[Match, ...]:
+        """Finds a text in scrollback and screen: the newest `limit` matches, oldest first; 1000 at most."""
+
+        def read(_: State, rest: bytes) -> tuple[Match, ...]:
+            return viewing.read_matches(rest, limit=limit)
+
+        return await self._told(read, Kind.SEARCH, viewing.pack_search(text, limit))
+
+    async def lines(self, start: int, stop: int) -> tuple[str, ...]:
+        """The text of lines `start` to `stop` (not included), as far as they are kept. Raises as `dump`."""
+
+        def read(_: State, rest: bytes) -> tuple[str, ...]:
+            return viewing.read_lines(rest, most=stop - start)
+
+        return await self._told(read, Kind.LINES, viewing.pack_lines_between(start, stop))
+
+    async def link(self, row: int, col: int) -> str:
+        """Where the hyperlink of this cell of the view leads to; empty where there is none, or no such cell."""
+        if not (0 <= row < self.state.rows and 0 <= col < self.state.cols):
+            return ""
+
+        def read(_: State, rest: bytes) -> str:
+            return viewing.read_link(rest)
+
+        return await self._told(read, Kind.LINK, viewing.PLACE.pack(row, col))
+
+    async def encode_key(self, key: Key) -> bytes:
+        """What this key types in the modes that are on."""
+        return (await self._calls.ask(Kind.KEY, viewing.pack_key(key)))[1]
+
+    async def encode_mouse(self, mouse: Mouse) -> bytes:
+        """What this move of the mouse types."""
+        return (await self._calls.ask(Kind.MOUSE, viewing.pack_mouse(mouse)))[1]
+
+    async def encode_paste(self, text: str) -> bytes:
+        """What a paste types."""
+        return (await self._calls.ask(Kind.PASTE, text.encode(errors="replace")))[1]
+
+    async def encode_focus(self, *, has_focus: bool) -> bytes:
+        """What getting or losing the focus types."""
+        return (await self._calls.ask(Kind.FOCUS, bytes([has_focus])))[1]
+
+    # --- its end ---------------------------------------------------------------------------------------------------------
 
     def kill(self) -> None:
         """Ends its process, without waiting for that. Idempotent."""

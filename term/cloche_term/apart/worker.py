@@ -8,6 +8,7 @@ Rules:
 from __future__ import annotations
 
 import socket
+import struct
 import time
 from typing import NoReturn
 
@@ -16,6 +17,7 @@ from cloche_term.apart.frames import (
     LINES,
     MOST_FRAME,
     MOST_REASON,
+    NUMBER,
     SIZE,
     Kind,
     Status,
@@ -23,11 +25,17 @@ from cloche_term.apart.frames import (
     look_at,
     state_of,
 )
+from cloche_term.apart.paintings import painting_of
+from cloche_term.apart.viewing import told
 from cloche_term.errors import SnapshotUnreadable, TerminalError
 from cloche_term.opening import open_terminal, restore
 from cloche_term.terminal import Terminal
 
-_READING = (Kind.DUMP, Kind.SNAPSHOT, Kind.LOOK)
+_VIEWING = (
+    *(Kind.SCROLL, Kind.SCROLL_TO, Kind.SCROLL_TO_END, Kind.SEARCH, Kind.LINES, Kind.LINK),
+    *(Kind.KEY, Kind.MOUSE, Kind.PASTE, Kind.FOCUS),
+)
+_READING = (Kind.DUMP, Kind.SNAPSHOT, Kind.LOOK, *_VIEWING)
 
 
 class Hangup(Exception):
@@ -40,6 +48,8 @@ class Host:
     def __init__(self) -> None:
         self._terminal: Terminal | None = None
         self._revision = 0
+        self._painted = 0, (0, 0)
+        """Which painting was the last, and of what size."""
 
     def answer(self, kind: Kind, payload: bytes) -> bytes:
         """Does what is asked; returns the answer's frame.
@@ -49,15 +59,15 @@ class Host:
         """
         began = time.process_time()
         try:
-            terminal, told = self._do(kind, payload)
+            terminal, answer = self._do(kind, payload)
             cpu_s = time.process_time() - began
-            payload = state_of(terminal, revision=self._revision, cpu_s=cpu_s) + told
+            payload = state_of(terminal, revision=self._revision, cpu_s=cpu_s) + answer
             if len(payload) > MOST_FRAME:
                 return _failure(Status.FAILED, TerminalError("this is more than can be told at once"))
             return frame(Status.DONE, payload)
         except SnapshotUnreadable as error:
             return _failure(Status.UNREADABLE, error)
-        except ValueError as error:
+        except (ValueError, struct.error) as error:
             return _failure(Status.REFUSED, error)
         except TerminalError as error:
             return _failure(Status.FAILED, error)
@@ -81,21 +91,34 @@ class Host:
         return self._terminal, self._ask(self._terminal, kind, payload)
 
     def _ask(self, terminal: Terminal, kind: Kind, payload: bytes) -> bytes:
-        told = b""
+        answer = b""
         if kind is Kind.FEED:
             self._revision += 1
-            told = terminal.feed(payload)
+            answer = terminal.feed(payload)
         elif kind is Kind.RESIZE:
             rows, cols = SIZE.unpack(payload)
             terminal.resize(rows, cols)
             self._revision += 1
         elif kind is Kind.DUMP:
-            told = terminal.dump(scrollback_lines=LINES.unpack(payload)[0])
+            answer = terminal.dump(scrollback_lines=LINES.unpack(payload)[0])
         elif kind is Kind.SNAPSHOT:
-            told = terminal.snapshot()
+            answer = terminal.snapshot()
+        elif kind is Kind.LOOK:
+            answer = look_at(terminal)
+        elif kind is Kind.PAINT:
+            answer = self._paint(terminal, known=NUMBER.unpack(payload)[0])
         else:
-            told = look_at(terminal)
-        return told
+            answer = told(terminal, kind, payload)
+        return answer
+
+    def _paint(self, terminal: Terminal, *, known: int) -> bytes:
+        number, size = self._painted
+        changed = terminal.update()
+        if known != number or size != (terminal.rows, terminal.cols) or not number:
+            changed = range(terminal.rows)
+        # It counts from here on: who does not get it does not know it, and gets all the next time.
+        self._painted = number + 1, (terminal.rows, terminal.cols)
+        return painting_of(terminal, changed, number=number + 1)
 
 
 def serve(connection: socket.socket) -> NoReturn:

@@ -3,53 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import socket
-import subprocess
-from collections.abc import AsyncIterator
 
 import pytest
 
 from cloche_term import SnapshotUnreadable, TerminalError, open_terminal
 from cloche_term.apart.calls import Calls
-from cloche_term.apart.frames import HEAD, Kind, Status, frame, most_answered, state_of
-from cloche_term.apart.process import WatchedProcess
+from cloche_term.apart.frames import HEAD, SIZE, Kind, Status, frame, most_answered, state_of
 from cloche_term.errors import TerminalLost
+from tests.term.apart.workers import worker_of
 
 STATE = state_of(open_terminal(3, 20, backend="bittty"), revision=0, cpu_s=0.25)
-
-
-class Worker:
-    """A worker that says what a test has it say; its process is one that sleeps."""
-
-    def __init__(self, calls: Calls, process: WatchedProcess, theirs: socket.socket) -> None:
-        self.calls, self.process, self._theirs = calls, process, theirs
-
-    async def say(self, *pieces: bytes) -> None:
-        for piece in pieces:
-            await asyncio.get_running_loop().sock_sendall(self._theirs, piece)
-
-    async def hear(self) -> bytes:
-        return await asyncio.get_running_loop().sock_recv(self._theirs, 1000)
-
-
-@contextlib.asynccontextmanager
-async def worker_of(patience_s: float = 30) -> AsyncIterator[Worker]:
-    sleeper = subprocess.Popen(["sleep", "1000"])
-    process = WatchedProcess(sleeper.pid, os.pidfd_open(sleeper.pid))
-    ours, theirs = socket.socketpair()
-    calls = Calls(process, patience_s=patience_s)
-    try:
-        ours.settimeout(0)
-        theirs.settimeout(0)
-        await asyncio.get_running_loop().create_unix_connection(lambda: calls, sock=ours)
-        yield Worker(calls, process, theirs)
-    finally:
-        calls.lose("the test is over")
-        assert await process.wait(within_s=10)
-        sleeper.wait(10)
-        theirs.close()
 
 
 async def test_an_answer_comes_in_pieces() -> None:
@@ -123,6 +86,23 @@ async def test_an_answer_that_is_none_loses_the_worker(answer: bytes) -> None:
         assert await worker.process.wait(within_s=10)
 
 
+async def test_a_terminal_has_the_size_that_was_asked_for() -> None:
+    async with worker_of() as worker, asyncio.TaskGroup() as tasks:
+        for kind, payload, size, is_right in (
+            (Kind.OPEN, SIZE.pack(3, 20), (3, 20), True),
+            (Kind.FEED, b"x", (3, 20), True),
+            (Kind.RESIZE, SIZE.pack(4, 10), (4, 10), True),
+            (Kind.FEED, b"x", (3, 20), False),
+        ):
+            asked = tasks.create_task(_error_of(worker.calls, kind, payload))
+            await worker.hear()
+            await worker.say(
+                frame(Status.DONE, state_of(open_terminal(*size, backend="bittty"), revision=0, cpu_s=0))
+            )
+            assert (await asked is None) == is_right
+        assert await worker.process.wait(within_s=10)
+
+
 async def test_who_speaks_unasked_is_lost() -> None:
     async with worker_of() as worker:
         await worker.say(frame(Status.DONE, STATE))
@@ -134,7 +114,7 @@ async def test_an_end_of_the_socket_loses_all_that_wait_and_all_that_come() -> N
     async with worker_of() as worker, asyncio.TaskGroup() as tasks:
         asked = [tasks.create_task(_error_of(worker.calls)) for _ in range(3)]
         await worker.hear()
-        worker._theirs.shutdown(socket.SHUT_RDWR)
+        worker.hang_up()
         assert all([isinstance(await one, TerminalLost) for one in asked])
         assert isinstance(await _error_of(worker.calls), TerminalLost)
 
@@ -156,9 +136,9 @@ async def test_a_request_is_given_up_also_if_nobody_waits_for_it_any_more() -> N
         assert worker.calls.lost is not None
 
 
-async def _error_of(calls: Calls) -> Exception | None:
+async def _error_of(calls: Calls, kind: Kind = Kind.FEED, payload: bytes = b"x") -> Exception | None:
     try:
-        await calls.ask(Kind.FEED, b"x")
+        await calls.ask(kind, payload)
     except (TerminalError, ValueError) as error:
         return error
     return None
