@@ -103,7 +103,8 @@ class _Attached:
         await self._console.resize(*window)
 
     def _status(self) -> str:
-        return status(self._console.info, self._console.viewer, self._keys(), self._asking_line())
+        console, cols = self._console, window_size(STDOUT)[1]
+        return status(console.info, console.viewer, self._keys(), self._asking_line(), cols=cols)
 
     def _asking_line(self) -> str | None:
         return None if self._asking is None else asks(self._asking, self._key)

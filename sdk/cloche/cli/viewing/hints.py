@@ -29,7 +29,7 @@ def keys(info: ConsoleInfo, viewer: str, key: DetachKey, *, may_drive: bool = Tr
     return KEYS if info.driver is not None else KEYS.replace("a asks", "a drives")
 
 
-def status(info: ConsoleInfo, viewer: str, keys: str, asking: str | None = None) -> str:
+def status(info: ConsoleInfo, viewer: str, keys: str, asking: str | None = None, *, cols: int = 80) -> str:
     """All of it in one line.
 
     Args:
@@ -37,13 +37,15 @@ def status(info: ConsoleInfo, viewer: str, keys: str, asking: str | None = None)
         viewer: who is told.
         keys: what they are.
         asking: that somebody has asked this viewer to drive.
+        cols: the width of the window.
     """
-    size = f"{info.cols}x{info.rows}"
     parts = [label(info), _driver(info, viewer), keys]
     if asking is not None and info.driver == viewer:
         parts.append(asking)
-    # Last, since the end is cut first.
-    return " · ".join([*parts, size])
+    line = " · ".join(parts)
+    # Half of a size says something else than all of it.
+    whole = f"{line} · {info.cols}x{info.rows}"
+    return whole if width_of(clean_line(whole)) < cols else line
 
 
 def announced(text: str, keys: str, cols: int) -> str:

@@ -29,6 +29,11 @@ def test_who_watches_is_told_who_drives_and_the_keys() -> None:
     )
 
 
+@pytest.mark.parametrize(("cols", "end"), [(55, "q leaves · 80x24"), (54, "q leaves"), (10, "q leaves")])
+def test_the_size_is_told_where_there_is_room_for_all_of_it(cols: int, end: str) -> None:
+    assert status(CONSOLE, BOB.id, keys(CONSOLE, BOB.id, KEY), cols=cols).endswith(end)
+
+
 def test_where_nobody_drives_one_may() -> None:
     nobody = replace(CONSOLE, driver=None)
     assert (
