@@ -7,6 +7,8 @@ Rules:
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import socket
 import struct
 import time
@@ -27,8 +29,8 @@ from cloche_term.apart.frames import (
 )
 from cloche_term.apart.paintings import painting_of
 from cloche_term.apart.viewing import told
-from cloche_term.errors import SnapshotUnreadable, TerminalError
-from cloche_term.opening import open_terminal, restore
+from cloche_term.errors import BackendMissing, SnapshotUnreadable, TerminalError
+from cloche_term.opening import BACKENDS, open_terminal, restore
 from cloche_term.terminal import Terminal
 
 _VIEWING = (
@@ -80,7 +82,7 @@ class Host:
         if kind is Kind.OPEN:
             rows, cols = SIZE.unpack_from(payload)
             (lines,) = LINES.unpack_from(payload, SIZE.size)
-            self._terminal = open_terminal(rows, cols, scrollback_lines=lines)
+            self._terminal = open_terminal(rows, cols, scrollback_lines=lines, backend=best_backend())
             return self._terminal, b""
         if kind is Kind.RESTORE:
             (lines,) = LINES.unpack_from(payload)
@@ -119,6 +121,16 @@ class Host:
         # It counts from here on: who does not get it does not know it, and gets all the next time.
         self._painted = number + 1, (terminal.rows, terminal.cols)
         return painting_of(terminal, changed, number=number + 1)
+
+
+@functools.cache
+def best_backend() -> str:
+    """The best emulator that can be loaded here; whether it can is tried once, since a worker can load nothing any more."""
+    for name in BACKENDS[:-1]:
+        with contextlib.suppress(BackendMissing):
+            open_terminal(1, 1, backend=name).close()
+            return name
+    return BACKENDS[-1]
 
 
 def serve(connection: socket.socket) -> NoReturn:

@@ -10,7 +10,7 @@ import string
 from typing import Any
 
 from cloche_term.keys import KEYPAD_TEXT, UNSHIFTED, Key
-from cloche_term.on_ghostty.library import NULL, check, ffi, lib, read_bytes, sized
+from cloche_term.on_ghostty.library import NULL, check, ffi, lib, new, read_bytes, sized
 from cloche_term.on_ghostty.native import NativeTerminal
 from cloche_term.on_ghostty.state import tells_other_keys
 from cloche_term.terminal import Mouse, MouseAction, MouseButton
@@ -90,11 +90,11 @@ class KeyEncoder:
     """Types keys. `close` gives back its native parts."""
 
     def __init__(self) -> None:
-        self._encoder = ffi.new("GhosttyKeyEncoder*")
+        self._encoder = new("GhosttyKeyEncoder*")
         check(lib.ghostty_key_encoder_new(NULL, self._encoder), "making a key encoder")
-        self._event = ffi.new("GhosttyKeyEvent*")
+        self._event = new("GhosttyKeyEvent*")
         check(lib.ghostty_key_event_new(NULL, self._event), "making a key event")
-        self._typed = ffi.new("char[]", _MOST_BYTES)
+        self._typed = new("char[]", _MOST_BYTES)
 
     def close(self) -> None:
         """Gives back the encoder and its event."""
@@ -129,7 +129,7 @@ class KeyEncoder:
         lib.ghostty_key_event_set_utf8(event, typed, len(typed))
         lib.ghostty_key_event_set_unshifted_codepoint(event, ord(unshifted) if unshifted else 0)
         lib.ghostty_key_encoder_setopt_from_terminal(self._encoder[0], terminal)
-        length = ffi.new("size_t*")
+        length = new("size_t*")
         code = lib.ghostty_key_encoder_encode(self._encoder[0], event, self._typed, len(self._typed), length)
         check(code, "encoding a key")
         return bytes(ffi.buffer(self._typed, length[0]))
@@ -147,13 +147,13 @@ class MouseEncoder:
     """Types moves of the mouse. `close` gives back its native parts."""
 
     def __init__(self) -> None:
-        self._encoder = ffi.new("GhosttyMouseEncoder*")
+        self._encoder = new("GhosttyMouseEncoder*")
         check(lib.ghostty_mouse_encoder_new(NULL, self._encoder), "making a mouse encoder")
-        self._event = ffi.new("GhosttyMouseEvent*")
+        self._event = new("GhosttyMouseEvent*")
         check(lib.ghostty_mouse_event_new(NULL, self._event), "making a mouse event")
-        self._position = ffi.new("GhosttyMousePosition*")
+        self._position = new("GhosttyMousePosition*")
         self._size = sized("GhosttyMouseEncoderSize")
-        self._typed = ffi.new("char[]", _MOST_BYTES)
+        self._typed = new("char[]", _MOST_BYTES)
 
     def close(self) -> None:
         """Gives back the encoder and its event."""
@@ -178,9 +178,9 @@ class MouseEncoder:
         lib.ghostty_mouse_event_set_position(event, self._position[0])
         lib.ghostty_mouse_encoder_setopt_from_terminal(encoder, terminal)
         lib.ghostty_mouse_encoder_setopt(encoder, lib.GHOSTTY_MOUSE_ENCODER_OPT_SIZE, self._size)
-        held = ffi.new("bool*", mouse.action is MouseAction.MOVE and button is not None)
+        held = new("bool*", mouse.action is MouseAction.MOVE and button is not None)
         lib.ghostty_mouse_encoder_setopt(encoder, lib.GHOSTTY_MOUSE_ENCODER_OPT_ANY_BUTTON_PRESSED, held)
-        length = ffi.new("size_t*")
+        length = new("size_t*")
         code = lib.ghostty_mouse_encoder_encode(encoder, event, self._typed, len(self._typed), length)
         check(code, "encoding a move of the mouse")
         return bytes(ffi.buffer(self._typed, length[0]))
@@ -189,7 +189,7 @@ class MouseEncoder:
 def encode_paste(text: str, *, bracketed: bool) -> bytes:
     """What a paste types."""
     data = text.encode(errors="replace")
-    buffer = ffi.new("char[]", data)  # the library replaces in place what must not be typed
+    buffer = new("char[]", data)  # the library replaces in place what must not be typed
 
     def encode(out: Any, capacity: int, length: Any) -> int:
         return int(

@@ -33,12 +33,41 @@ ffi.cdef(
     typedef struct { GhosttyColorRgb colors[256]; } ClochePalette;
     typedef struct { intptr_t amount; uint64_t rest; } ClocheScrollValue;
     typedef struct { GhosttyTerminalScrollViewportTag tag; ClocheScrollValue value; } ClocheScroll;
+    typedef GhosttyResult (*ClocheGridRef)(GhosttyTerminal, ClochePoint, GhosttyGridRef*);
+    typedef GhosttyResult (*ClocheGridRefTrack)(GhosttyTerminal, ClochePoint, GhosttyTrackedGridRef*);
+    typedef GhosttyResult (*ClocheTrackedGridRefSet)(GhosttyTrackedGridRef, GhosttyTerminal, ClochePoint);
+    typedef void (*ClocheScrollViewport)(GhosttyTerminal, ClocheScroll);
     """
 )
+
+
+def _pointers() -> dict[str, Any]:
+    """The pointers to all that is named here, by how they are written.
+
+    ffi parses each type once, together with all names there are (8 ms): a function that takes all of them is one type.
+    """
+    plain = ("bool", "char", "uint8_t", "uint8_t*", "uint16_t", "uint64_t", "size_t")
+    written = [f"{name}*" for name in (*plain, *ffi.list_types()[0])]
+    return dict(zip(written, ffi.typeof(f"void(*)({', '.join(written)})").args, strict=True))
+
+
+_POINTERS = _pointers()
+
+
+def new(ctype: str, *value: Any) -> Any:
+    """As `ffi.new`; a pointer's type is known already."""
+    return ffi.new(_POINTERS.get(ctype, ctype), *value)
+
+
+def type_named(name: str) -> Any:
+    """The type of this name."""
+    return _POINTERS[f"{name}*"].item
+
+
 for _ours, _theirs in (("ClochePoint", "GhosttyPoint"), ("ClocheScroll", "GhosttyTerminalScrollViewport")):
     for _field in ("tag", "value"):
-        if ffi.offsetof(_ours, _field) != ffi.offsetof(_theirs, _field) or ffi.sizeof(_ours) != ffi.sizeof(
-            _theirs
+        if ffi.offsetof(type_named(_ours), _field) != ffi.offsetof(type_named(_theirs), _field) or (
+            ffi.sizeof(type_named(_ours)) != ffi.sizeof(type_named(_theirs))
         ):
             raise ImportError(f"this libghostty-vt lays out {_theirs} in a way we do not know")
 
@@ -51,23 +80,23 @@ for _name in dir(lib):
 
 def point(tag: int, row: int = 0, col: int = 0) -> Any:
     """A place in one of the library's systems of coordinates."""
-    return ffi.new("ClochePoint*", {"tag": tag, "value": {"x": col, "y": row}})[0]
+    return new("ClochePoint*", {"tag": tag, "value": {"x": col, "y": row}})[0]
 
 
 terminal_grid_ref = ffi.cast(
-    "GhosttyResult(*)(GhosttyTerminal, ClochePoint, GhosttyGridRef*)",
+    type_named("ClocheGridRef"),
     ffi.addressof(lib, "ghostty_terminal_grid_ref"),
 )
 terminal_grid_ref_track = ffi.cast(
-    "GhosttyResult(*)(GhosttyTerminal, ClochePoint, GhosttyTrackedGridRef*)",
+    type_named("ClocheGridRefTrack"),
     ffi.addressof(lib, "ghostty_terminal_grid_ref_track"),
 )
 tracked_grid_ref_set = ffi.cast(
-    "GhosttyResult(*)(GhosttyTrackedGridRef, GhosttyTerminal, ClochePoint)",
+    type_named("ClocheTrackedGridRefSet"),
     ffi.addressof(lib, "ghostty_tracked_grid_ref_set"),
 )
 terminal_scroll_viewport = ffi.cast(
-    "void(*)(GhosttyTerminal, ClocheScroll)",
+    type_named("ClocheScrollViewport"),
     ffi.addressof(lib, "ghostty_terminal_scroll_viewport"),
 )
 
@@ -84,7 +113,7 @@ def check(code: int, what: str) -> None:
 
 def sized(ctype: str) -> Any:
     """A new struct whose `size` fields, also those inside it, say how large it is."""
-    made = ffi.new(f"{ctype}*")
+    made = new(f"{ctype}*")
     _fill_sizes(made)
     return made
 
@@ -100,16 +129,16 @@ def _fill_sizes(pointer: Any) -> None:
 
 def read_bytes(call: Callable[[Any, Any, Any], int], what: str) -> bytes:
     """The bytes of a call that fills a buffer `(buffer, capacity, out length)`, asked for their number first."""
-    length = ffi.new("size_t*")
+    length = new("size_t*")
     call(NULL, 0, length)
-    buffer = ffi.new("uint8_t[]", max(length[0], 1))
+    buffer = new("uint8_t[]", max(length[0], 1))
     check(call(buffer, len(buffer), length), what)
     return bytes(ffi.buffer(buffer, length[0]))
 
 
 def read_allocated(call: Callable[[Any, Any, Any], int], what: str) -> bytes:
     """The bytes of a call that allocates `(allocator, out pointer, out length)`; what it allocated is given back."""
-    pointer, length = ffi.new("uint8_t**"), ffi.new("size_t*")
+    pointer, length = new("uint8_t**"), new("size_t*")
     check(call(NULL, pointer, length), what)
     try:
         return bytes(ffi.buffer(pointer[0], length[0]))

@@ -15,6 +15,7 @@ from cloche_term.on_ghostty.library import (
     check,
     ffi,
     lib,
+    new,
     point,
     terminal_grid_ref_track,
     tracked_grid_ref_set,
@@ -36,9 +37,9 @@ class LineNumbers:
         self._native = native
         self.first_line = first_line
         """The number of the primary screen's first row."""
-        self._known = ffi.new("GhosttyTrackedGridRef*")
+        self._known = new("GhosttyTrackedGridRef*")
         self._top = point(lib.GHOSTTY_POINT_TAG_ACTIVE)
-        self._place = ffi.new("GhosttyPointCoordinate*")
+        self._place = new("GhosttyPointCoordinate*")
         self._rows_behind = rows_behind
         state = native.look()
         self._rows_below_cursor = state.rows_below_cursor

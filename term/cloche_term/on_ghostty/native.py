@@ -2,11 +2,12 @@
 
 SAFETY: The parser is native code (built for speed, without the checks of its language) and its input is a hostile
 guest's. It can be crashed: grapheme clusters at the edge of a scrolling region and repeated links on tall screens are known
-to, and takes its process with it; so it belongs in a process that may die, which it does not have yet. What we rely on:
-that it is fed by one thread at a time; and the bounds set below, each of which stands in for a
-default of megabytes or for none. What it must not do, it is not given: no files, no shared memory, no clipboard, no
-images, no titles reported back (a guest could type through those), no log. The screen itself is not bounded but by its
-size: a million cells full of combined characters take some 200 MB.
+to, and take the process with them. So a guest's bytes are fed to it only in processes apart (`cloche_term.apart`), each of
+which has one terminal and may die; who feeds in a process that matters opens the emulator in Python by name. What we rely
+on: that it is fed by one thread at a time; and the bounds set below, each of which stands in for a default of megabytes or
+for none. What it must not do, it is not given: no files, no shared memory, no clipboard, no images, no titles reported back
+(a guest could type through those), no log. The screen itself is not bounded but by its size: a million cells full of
+combined characters take some 200 MB.
 
 Colors of our own are set, since a terminal without any does not answer the queries by which programs see whether their
 background is dark.
@@ -24,12 +25,14 @@ from cloche_term.on_ghostty.library import (
     check,
     ffi,
     lib,
+    new,
     point,
     read_allocated,
     read_bytes,
     sized,
     terminal_grid_ref,
     terminal_scroll_viewport,
+    type_named,
 )
 from cloche_term.on_ghostty.rows import joined
 from cloche_term.terminal import MOST_ANSWER_BYTES, MOST_SCROLLBACK_BYTES
@@ -65,16 +68,16 @@ class _Answers:
         return taken
 
 
-@ffi.callback("GhosttyTerminalWritePtyFn")  # type: ignore[untyped-decorator]
+@ffi.callback(type_named("GhosttyTerminalWritePtyFn"))  # type: ignore[untyped-decorator]
 def _on_answer(_terminal: Any, userdata: Any, data: Any, length: int) -> None:
     answers = ffi.from_handle(userdata)
     if len(answers.waiting) + length <= MOST_ANSWER_BYTES:
         answers.waiting += ffi.buffer(data, length)
 
 
-@ffi.callback("GhosttyTerminalSizeFn")  # type: ignore[untyped-decorator]
+@ffi.callback(type_named("GhosttyTerminalSizeFn"))  # type: ignore[untyped-decorator]
 def _on_size_asked(terminal: Any, _userdata: Any, out: Any) -> bool:
-    side = ffi.new("uint16_t*")
+    side = new("uint16_t*")
     lib.ghostty_terminal_get(terminal, lib.GHOSTTY_TERMINAL_DATA_ROWS, side)
     out.rows = side[0]
     lib.ghostty_terminal_get(terminal, lib.GHOSTTY_TERMINAL_DATA_COLS, side)
@@ -104,7 +107,7 @@ class NativeTerminal:
     @classmethod
     def new(cls, rows: int, cols: int, *, scrollback_lines: int) -> NativeTerminal:
         """Makes an empty one."""
-        handle = ffi.new("GhosttyTerminal*")
+        handle = new("GhosttyTerminal*")
         check(lib.ghostty_terminal_new(NULL, handle, cols, rows), "making a terminal")
         return cls(handle[0], scrollback_lines=scrollback_lines)
 
@@ -123,7 +126,7 @@ class NativeTerminal:
             ("COLOR_FOREGROUND", "GhosttyColorRgb*", FOREGROUND),
             ("COLOR_BACKGROUND", "GhosttyColorRgb*", BACKGROUND),
         ):
-            self._set(name, ffi.new(ctype, value))
+            self._set(name, new(ctype, value))
         self._set("USERDATA", self._userdata)
         self._set("WRITE_PTY", _on_answer)
         self._set("SIZE", _on_size_asked)
@@ -134,7 +137,7 @@ class NativeTerminal:
         # become bytes, for the width of the screen; rows with many styles take more, and then fewer are kept.
         wanted = self._scrollback_lines * (self.get("COLS") * _BYTES_A_CELL + _BYTES_A_ROW)
         most = min(max(wanted, _LEAST_SCROLLBACK_BYTES), MOST_SCROLLBACK_BYTES)
-        self._set("SCROLLBACK_MAX_BYTES", ffi.new("size_t*", most))
+        self._set("SCROLLBACK_MAX_BYTES", new("size_t*", most))
 
     def _set(self, name: str, value: Any) -> None:
         option = getattr(lib, f"GHOSTTY_TERMINAL_OPT_{name}")
@@ -167,11 +170,11 @@ class NativeTerminal:
 
     def continuation(self) -> bytes | None:
         """The beginning of a sequence that has only half arrived; None where it is longer than is kept."""
-        length = ffi.new("size_t*")
+        length = new("size_t*")
         code = lib.ghostty_terminal_continuation_buf(self.handle, NULL, 0, length)
         if code not in (lib.GHOSTTY_SUCCESS, lib.GHOSTTY_OUT_OF_SPACE):
             return None
-        buffer = ffi.new("uint8_t[]", max(length[0], 1))
+        buffer = new("uint8_t[]", max(length[0], 1))
         code = lib.ghostty_terminal_continuation_buf(self.handle, buffer, length[0], length)
         check(code, "reading half a sequence")
         return bytes(ffi.buffer(buffer, length[0]))
@@ -180,7 +183,7 @@ class NativeTerminal:
 
     def get(self, name: str, ctype: str = "uint16_t") -> Any:
         """One value, None where there is none; strings and structs point into the terminal and hold until it is fed."""
-        out = ffi.new(f"{ctype}*")
+        out = new(f"{ctype}*")
         code = lib.ghostty_terminal_get(self.handle, getattr(lib, f"GHOSTTY_TERMINAL_DATA_{name}"), out)
         if code == lib.GHOSTTY_NO_VALUE:
             return None
@@ -189,7 +192,7 @@ class NativeTerminal:
 
     def mode(self, number: int, *, ansi: bool = False) -> bool:
         """Whether a mode is on."""
-        out = ffi.new("GhosttyTerminalModeConfig*")
+        out = new("GhosttyTerminalModeConfig*")
         out.mode = number | (_ANSI_MODE if ansi else 0)
         code = lib.ghostty_terminal_get(self.handle, lib.GHOSTTY_TERMINAL_DATA_MODE, out)
         check(code, f"asking for mode {number}")
@@ -210,12 +213,12 @@ class NativeTerminal:
         self._scroll(lib.GHOSTTY_SCROLL_VIEWPORT_BOTTOM, 0)
 
     def _scroll(self, tag: int, amount: int) -> None:
-        scroll = ffi.new("ClocheScroll*", {"tag": tag, "value": {"amount": amount}})
+        scroll = new("ClocheScroll*", {"tag": tag, "value": {"amount": amount}})
         terminal_scroll_viewport(self.handle, scroll[0])
 
     def _set_mode(self, number: int, *, on: bool) -> None:
         """Switches a mode without the effects its sequence has."""
-        self._set("MODE", ffi.new("GhosttyTerminalModeConfig*", (number, on)))
+        self._set("MODE", new("GhosttyTerminalModeConfig*", (number, on)))
 
     # --- text ----------------------------------------------------------------------------------------------------------
 
@@ -228,7 +231,7 @@ class NativeTerminal:
 
     def width(self, row: int, col: int) -> int:
         """How many cells the character takes that begins in this one."""
-        cell = ffi.new("GhosttyCell*")
+        cell = new("GhosttyCell*")
         check(lib.ghostty_grid_ref_cell(self.ref(row, col), cell), "reading a cell")
         return 2 if (cell[0] >> WIDE_SHIFT) & WIDE_MASK == lib.GHOSTTY_CELL_WIDE_WIDE else 1
 
@@ -279,7 +282,7 @@ class NativeTerminal:
         options.unwrap = options.trim = True
         chosen = self.selection(first, last, self.get("COLS") - 1)
         options.selection = chosen
-        formatter = ffi.new("GhosttyFormatter*")
+        formatter = new("GhosttyFormatter*")
         check(lib.ghostty_formatter_terminal_new(NULL, formatter, self.handle, options[0]), "preparing lines")
         try:
             return read_allocated(
@@ -297,12 +300,12 @@ class State:
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
-        self._rows = ffi.new("uint16_t*")
-        self._cols = ffi.new("uint16_t*")
-        self._screen = ffi.new("GhosttyTerminalScreen*")
-        self._scrollback_rows = ffi.new("size_t*")
-        self._is_ground = ffi.new("bool*")
-        self._cursor_row = ffi.new("uint16_t*")
+        self._rows = new("uint16_t*")
+        self._cols = new("uint16_t*")
+        self._screen = new("GhosttyTerminalScreen*")
+        self._scrollback_rows = new("size_t*")
+        self._is_ground = new("bool*")
+        self._cursor_row = new("uint16_t*")
         names = ("ROWS", "COLS", "ACTIVE_SCREEN", "SCROLLBACK_ROWS", "VT_GROUND", "CURSOR_Y")
         outs = (
             self._rows,
@@ -312,10 +315,10 @@ class State:
             self._is_ground,
             self._cursor_row,
         )
-        self._keys = ffi.new(
+        self._keys = new(
             "GhosttyTerminalData[]", [getattr(lib, f"GHOSTTY_TERMINAL_DATA_{name}") for name in names]
         )
-        self._outs = ffi.new("void*[]", [ffi.cast("void*", out) for out in outs])
+        self._outs = new("void*[]", [ffi.cast("void*", out) for out in outs])
 
     def read(self) -> None:
         """Asks anew."""

@@ -26,6 +26,7 @@ from cloche_term.on_ghostty.library import (
     check,
     ffi,
     lib,
+    new,
     sized,
 )
 from cloche_term.terminal import PLAIN, Color, Run, Style, Underline
@@ -72,13 +73,13 @@ class RowReader:
     """Reads rows from a render state's iterator. `close` gives back its native parts."""
 
     def __init__(self) -> None:
-        self._cells = ffi.new("GhosttyRenderStateRowCells*")
+        self._cells = new("GhosttyRenderStateRowCells*")
         check(lib.ghostty_render_state_row_cells_new(NULL, self._cells), "making cells")
-        self._words = ffi.new("GhosttyCellsView*")
+        self._words = new("GhosttyCellsView*")
         self._style = sized("GhosttyStyle")
         self._style_bytes = ffi.buffer(self._style)
-        self._grapheme_bytes = ffi.new("uint8_t[]", MOST_GRAPHEME_BYTES)
-        self._grapheme = ffi.new("GhosttyBuffer*")
+        self._grapheme_bytes = new("uint8_t[]", MOST_GRAPHEME_BYTES)
+        self._grapheme = new("GhosttyBuffer*")
         self._grapheme.ptr = self._grapheme_bytes
         self._grapheme.cap = MOST_GRAPHEME_BYTES
         self.has_filler = False

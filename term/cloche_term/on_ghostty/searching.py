@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cloche_term.on_ghostty.library import NULL, check, ffi, lib
+from cloche_term.on_ghostty.library import NULL, check, ffi, lib, new, type_named
 from cloche_term.on_ghostty.native import NativeTerminal
 from cloche_term.terminal import Match
 
@@ -14,11 +14,11 @@ MOST_NEEDLE_BYTES = 1024
 def find(native: NativeTerminal, text: str, *, limit: int) -> list[Match]:
     """Where the text is; rows count from the oldest of the scrollback. The newest `limit`, oldest first."""
     needle = text.encode(errors="replace")[:MOST_NEEDLE_BYTES]
-    search = ffi.new("GhosttySearch*")
+    search = new("GhosttySearch*")
     check(lib.ghostty_search_new(NULL, search, native.handle), "making a search")
     try:
-        wanted = ffi.new("GhosttyString*")
-        kept = ffi.new("uint8_t[]", needle)
+        wanted = new("GhosttyString*")
+        kept = new("uint8_t[]", needle)
         wanted.ptr, wanted.len = kept, len(needle)
         check(lib.ghostty_search_set(search[0], lib.GHOSTTY_SEARCH_OPT_NEEDLE, wanted), "searching")
         _run(search[0], limit)
@@ -32,7 +32,7 @@ def _run(search: Any, limit: int) -> None:
 
     A screen full of one character has millions of them, and the library keeps each: it is asked step by step.
     """
-    status, total = ffi.new("GhosttySearchStatus*"), ffi.new("size_t*")
+    status, total = new("GhosttySearchStatus*"), new("size_t*")
     while True:
         check(lib.ghostty_search_tick(search, status), "searching")
         if status[0] == lib.GHOSTTY_SEARCH_STATUS_COMPLETE:
@@ -45,16 +45,16 @@ def _run(search: Any, limit: int) -> None:
 
 
 def _matches(native: NativeTerminal, search: Any, limit: int) -> list[Match]:
-    total = ffi.new("size_t*")
+    total = new("size_t*")
     code = lib.ghostty_search_get(search, lib.GHOSTTY_SEARCH_DATA_TOTAL_MATCHES, total)
     check(code, "counting what was found")
     if not total[0] or limit <= 0:
         return []
     # The library gives all of them or none, the newest first.
-    found = ffi.new("GhosttySelection[]", total[0])
+    found = new("GhosttySelection[]", total[0])
     for each in found:
-        each.size = ffi.sizeof("GhosttySelection")
-    room = ffi.new("GhosttySelectionBuffer*", {"ptr": found, "cap": total[0]})
+        each.size = ffi.sizeof(type_named("GhosttySelection"))
+    room = new("GhosttySelectionBuffer*", {"ptr": found, "cap": total[0]})
     check(lib.ghostty_search_get(search, lib.GHOSTTY_SEARCH_DATA_MATCHES, room), "reading what was found")
     newest = [_match(native, found[index]) for index in range(min(room.len, limit))]
     newest.reverse()
@@ -69,8 +69,8 @@ def _match(native: NativeTerminal, found: Any) -> Match:
 
 
 def _place(native: NativeTerminal, ref: Any) -> tuple[int, int]:
-    place = ffi.new("GhosttyPointCoordinate*")
-    pointer = ffi.new("GhosttyGridRef*", ref)
+    place = new("GhosttyPointCoordinate*")
+    pointer = new("GhosttyGridRef*", ref)
     code = lib.ghostty_terminal_point_from_grid_ref(
         native.handle, pointer, lib.GHOSTTY_POINT_TAG_SCREEN, place
     )

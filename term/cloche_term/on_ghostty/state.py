@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from cloche_term.on_ghostty.library import NULL, check, ffi, lib, read_allocated, sized
+from cloche_term.on_ghostty.library import NULL, check, lib, new, read_allocated, sized
 from cloche_term.on_ghostty.native import NativeTerminal
 from cloche_term.terminal import Cursor, CursorShape
 
@@ -55,7 +55,7 @@ def _formatted(native: NativeTerminal, *extras: str) -> str:
     top = native.look().scrollback_rows
     chosen = native.selection(top, top, 0)
     options.selection = chosen
-    formatter = ffi.new("GhosttyFormatter*")
+    formatter = new("GhosttyFormatter*")
     made = lib.ghostty_formatter_terminal_new(NULL, formatter, native.handle, options[0])
     check(made, "making a formatter")
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from cloche_term.errors import SnapshotUnreadable
-from cloche_term.on_ghostty.library import NULL, LibraryError, ffi, lib, read_allocated
+from cloche_term.on_ghostty.library import NULL, LibraryError, ffi, lib, new, read_allocated
 from cloche_term.on_ghostty.mending import discard, mend, settle, wipe
 from cloche_term.on_ghostty.native import MOST_SEQUENCE_BYTES, NativeTerminal
 
@@ -52,7 +52,7 @@ def decode(body: bytes, *, scrollback_lines: int, with_scrollback: bool = True) 
     Raises:
         SnapshotUnreadable: The library does not take it.
     """
-    decoder = ffi.new("GhosttySnapshotDecoder*")
+    decoder = new("GhosttySnapshotDecoder*")
     source = ffi.from_buffer(body)
     code = lib.ghostty_snapshot_decoder_new_buf(NULL, decoder, source, len(body))
     if code != lib.GHOSTTY_SUCCESS:
@@ -68,18 +68,18 @@ def _decoded(decoder: Any, *, with_scrollback: bool) -> tuple[Any, int]:
     for option, value in (
         (
             lib.GHOSTTY_SNAPSHOT_DECODER_OPT_MAX_CONTINUATION_BYTES,
-            ffi.new("size_t*", MOST_SEQUENCE_BYTES),
+            new("size_t*", MOST_SEQUENCE_BYTES),
         ),
-        (lib.GHOSTTY_SNAPSHOT_DECODER_OPT_RETAIN_CONTINUATION, ffi.new("bool*", 1)),
+        (lib.GHOSTTY_SNAPSHOT_DECODER_OPT_RETAIN_CONTINUATION, new("bool*", 1)),
     ):
         lib.ghostty_snapshot_decoder_set(decoder, option, value)
-    handle = ffi.new("GhosttyTerminal*")
+    handle = new("GhosttyTerminal*")
     decode_as_far = (
         lib.ghostty_snapshot_decoder_decode if with_scrollback else lib.ghostty_snapshot_decoder_ready
     )
     code = decode_as_far(decoder, handle)
     if code != lib.GHOSTTY_SUCCESS:
         raise SnapshotUnreadable(f"libghostty-vt cannot read this snapshot ({code})")
-    rows = ffi.new("uint64_t*")
+    rows = new("uint64_t*")
     lib.ghostty_snapshot_decoder_get(decoder, lib.GHOSTTY_SNAPSHOT_DECODER_DATA_HISTORY_ROWS_PRIMARY, rows)
     return handle[0], int(rows[0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from cloche_term.on_ghostty.library import NULL, check, ffi, lib, sized
+from cloche_term.on_ghostty.library import NULL, check, lib, new, sized
 from cloche_term.on_ghostty.native import NativeTerminal
 from cloche_term.on_ghostty.painting import Line
 from cloche_term.on_ghostty.rows import RowReader
@@ -27,13 +27,13 @@ class View:
 
     def __init__(self, native: NativeTerminal) -> None:
         self._native = native
-        self._state = ffi.new("GhosttyRenderState*")
+        self._state = new("GhosttyRenderState*")
         check(lib.ghostty_render_state_new(NULL, self._state), "making a render state")
-        self._iterator = ffi.new("GhosttyRenderStateRowIterator*")
+        self._iterator = new("GhosttyRenderStateRowIterator*")
         check(lib.ghostty_render_state_row_iterator_new(NULL, self._iterator), "making an iterator of rows")
         self._reader = RowReader()
-        self._dirty = ffi.new("GhosttyRenderStateDirty*")
-        self._y = ffi.new("uint16_t*")
+        self._dirty = new("GhosttyRenderStateDirty*")
+        self._y = new("uint16_t*")
         self._cursor = sized("GhosttyRenderStateCursor")
         self._rows: dict[int, tuple[Run, ...]] = {}
 
@@ -103,7 +103,7 @@ class View:
         """Reads rows of the view as it is."""
         state = self._look()
         lib.ghostty_render_state_get(state, lib.GHOSTTY_RENDER_STATE_DATA_ROW_ITERATOR, self._iterator)
-        iterator, raw, is_wrapped = self._iterator[0], ffi.new("GhosttyRow*"), ffi.new("bool*")
+        iterator, raw, is_wrapped = self._iterator[0], new("GhosttyRow*"), new("bool*")
         for y in range(last + 1):
             if not lib.ghostty_render_state_row_iterator_next(iterator):
                 return

@@ -11,6 +11,7 @@ from cloche_term.apart import worker
 from cloche_term.apart.frames import (
     HEAD,
     MOST_FRAME,
+    NUMBER,
     SIZE,
     Kind,
     Status,
@@ -19,7 +20,10 @@ from cloche_term.apart.frames import (
     read_look,
     read_state,
 )
-from cloche_term.apart.worker import Hangup, Host, serve
+from cloche_term.apart.paintings import read_painting
+from cloche_term.apart.viewing import pack_line
+from cloche_term.apart.worker import Hangup, Host, best_backend, serve
+from cloche_term.errors import BackendMissing
 
 
 def opened(rows: int = 3, cols: int = 20) -> Host:
@@ -52,6 +56,57 @@ def test_a_terminal_does_what_is_asked_as_it_would_here() -> None:
     assert (state.rows, state.cols, state.revision) == (4, 10, 2)
     assert read_look(state, rest).lines == here.text()
     here.close()
+
+
+def rows_painted(host: Host, known: int) -> tuple[set[int], int]:
+    """Which rows are in a painting for who knows that one, and its number."""
+    state, rest = read_state(host.answer(Kind.PAINT, NUMBER.pack(known))[HEAD.size :])
+    painting = read_painting(state, rest, known_size=(state.rows, state.cols))
+    return set(painting.rows), painting.number
+
+
+def test_a_painting_has_what_has_changed_since_the_one_that_is_known() -> None:
+    host = opened()
+    assert rows_painted(host, 0) == ({0, 1, 2}, 1)
+    assert rows_painted(host, 1) == (set(), 2)
+    host.answer(Kind.FEED, b"\x1b[2Hx")
+    assert rows_painted(host, 2) == ({1}, 3)
+    # That one was for nobody.
+    assert rows_painted(host, 2) == ({0, 1, 2}, 4)
+    host.answer(Kind.RESIZE, SIZE.pack(2, 20))
+    assert rows_painted(host, 4) == ({0, 1}, 5)
+
+
+def test_looking_and_scrolling_are_no_changes() -> None:
+    host = opened()
+    host.answer(Kind.FEED, b"line\r\n" * 9)
+    before, _ = read_state(host.answer(Kind.LOOK, b"")[HEAD.size :])
+    host.answer(Kind.SCROLL, pack_line(-2))
+    rows_painted(host, 0)
+    after, _ = read_state(host.answer(Kind.LOOK, b"")[HEAD.size :])
+    assert before.revision == after.revision == 1
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_request_that_is_cut_is_refused_and_the_terminal_goes_on(kind: Kind) -> None:
+    host = opened()
+    assert status_of(host.answer(kind, b"\xff")) in (Status.DONE, Status.REFUSED, Status.UNREADABLE)
+    assert status_of(host.answer(Kind.LOOK, b"")) is Status.DONE
+
+
+def test_where_the_native_emulator_cannot_be_loaded_the_other_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def load(*_size: int, backend: str) -> None:
+        raise BackendMissing(f"{backend} is broken here")
+
+    best_backend.cache_clear()
+    assert best_backend() == "ghostty"
+    best_backend.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "open_terminal", load)
+        assert best_backend() == "bittty"
+    best_backend.cache_clear()
 
 
 def test_a_snapshot_makes_the_same_terminal_again() -> None:

@@ -14,10 +14,12 @@ from cloche_term.on_ghostty.library import (
     check,
     ffi,
     lib,
+    new,
     point,
     read_allocated,
     read_bytes,
     sized,
+    type_named,
 )
 
 
@@ -35,6 +37,20 @@ def test_a_struct_and_those_inside_it_know_their_sizes() -> None:
     made = sized("GhosttyFormatterTerminalOptions")
     assert made.size == ffi.sizeof("GhosttyFormatterTerminalOptions")
     assert made.extra.screen.size == ffi.sizeof("GhosttyFormatterScreenExtra")
+
+
+def test_types_are_those_that_are_parsed_from_how_they_are_written() -> None:
+    for written in (
+        "uint16_t*",
+        "uint8_t**",
+        "void*",
+        "GhosttyTerminal*",
+        "GhosttyFormatterTerminalOptions*",
+    ):
+        assert ffi.typeof(new(written)) is ffi.typeof(written)
+    assert ffi.typeof(new("uint8_t[]", 7)) is ffi.typeof("uint8_t[]")
+    assert new("size_t*", 7)[0] == 7
+    assert type_named("GhosttySelection") is ffi.typeof("GhosttySelection")
 
 
 def test_a_point_is_what_the_library_takes_for_one() -> None:
