@@ -43,7 +43,6 @@ def test_types_are_those_that_are_parsed_from_how_they_are_written() -> None:
     for written in (
         "uint16_t*",
         "uint8_t**",
-        "void*",
         "GhosttyTerminal*",
         "GhosttyFormatterTerminalOptions*",
     ):
