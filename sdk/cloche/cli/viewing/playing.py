@@ -185,4 +185,4 @@ class _Player:
         title = self._header.title or "a recording"
         size = f"{self._terminal.cols}x{self._terminal.rows}"
         at = f"paused at {clock(self._at_s)}" if self._is_paused else clock(self._at_s)
-        return f"{title} · {size} · {at} · {self._keys}"
+        return announced(f"{at} · {title} · {size}", self._keys, window_size(STDOUT)[1])

@@ -58,7 +58,7 @@ async def test_a_recording_of_another_size_is_painted_and_stays_at_its_end(tmp_p
     cast = _cast(tmp_path, (0.0, "o", "one"), (0.0, "r", "20x4"), (0.0, "o", "\r\ntwo"), rows=3, cols=10)
     async with cloche_in_terminal("record", "play", cast) as terminal:
         await terminal.has_on_screen("one" + " " * 17 + "│\ntwo", "the end · any key leaves")
-        await terminal.has_on_screen("box/1 · 20x4 · 0:00")
+        await terminal.has_on_screen("0:00 · box/1 · 20x4 · space pauses")
         terminal.type(b" ")
         assert await terminal.ends() == 0
 
@@ -67,8 +67,8 @@ async def test_the_window_may_change_while_it_is_played(tmp_path: Path) -> None:
     cast = _cast(tmp_path, (0.0, "o", "one\r\n"), (9999.0, "o", "two"))
     async with cloche_in_terminal("record", "play", cast) as terminal:
         await terminal.has_on_screen("one")
-        terminal.resize(10, 40)
-        await terminal.has_on_screen("one", "box/1 · 100x30")
+        terminal.resize(10, 60)
+        await terminal.has_on_screen("one", "0:00 · box/1 · 100x30 · space pauses, q quits")
         terminal.resize(30, 100)
         await terminal.until(lambda: not terminal.is_alternate)
         terminal.type(b"q")
