@@ -142,7 +142,7 @@ async def test_who_comes_second_watches_may_ask_and_is_given_to() -> None:
 async def test_a_window_of_another_size_is_painted_and_so_is_its_status() -> None:
     async with shell_in_terminal("box", "--", "sh", "-c", "stty size; cat") as ann:
         await ann.has_on_screen("30 100")
-        async with cloche_in_terminal("attach", "box", rows=10, cols=40) as bob:
+        async with cloche_in_terminal("attach", "box", rows=10, cols=60) as bob:
             await bob.has_on_screen("30 100", "box/1 · admin drives")
             assert bob.is_alternate
             ann.type(b"hello\r")

@@ -39,13 +39,12 @@ def status(info: ConsoleInfo, viewer: str, keys: str, asking: str | None = None,
         asking: that somebody has asked this viewer to drive.
         cols: the width of the window.
     """
-    parts = [label(info), _driver(info, viewer), keys]
     if asking is not None and info.driver == viewer:
-        parts.append(asking)
-    line = " · ".join(parts)
+        keys = f"{keys} · {asking}"
+    line = announced(f"{label(info)} · {_driver(info, viewer)}", keys, cols)
     # Half of a size says something else than all of it.
     whole = f"{line} · {info.cols}x{info.rows}"
-    return whole if width_of(clean_line(whole)) < cols else line
+    return whole if width_of(whole) < cols else line
 
 
 def announced(text: str, keys: str, cols: int) -> str:

@@ -29,6 +29,14 @@ def test_who_watches_is_told_who_drives_and_the_keys() -> None:
     )
 
 
+def test_a_long_name_is_cut_before_the_keys_are() -> None:
+    long = replace(CONSOLE, sandbox_name="a-sandbox-" * 6)
+    told = status(long, BOB.id, keys(long, BOB.id, KEY), cols=80)
+    assert told.startswith("a-sandbox-a-sandbox-")
+    assert told.endswith("… · a asks, t takes, q leaves")
+    assert len(told) == 79
+
+
 @pytest.mark.parametrize(("cols", "end"), [(55, "q leaves · 80x24"), (54, "q leaves"), (10, "q leaves")])
 def test_the_size_is_told_where_there_is_room_for_all_of_it(cols: int, end: str) -> None:
     assert status(CONSOLE, BOB.id, keys(CONSOLE, BOB.id, KEY), cols=cols).endswith(end)
