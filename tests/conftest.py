@@ -13,7 +13,7 @@ import contextlib
 import os
 import select
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,10 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from cloche_hub.ports import Image
+from cloche_term.apart.terminals import Terminals, open_terminals
+from cloche_term.apart.zygote import Zygote
 from cloche_wire.errors import CodedError
+from tests.support.hub import ZYGOTE
 from tests.support.images import FIXTURES, build_image, find_image
 
 _MACHINE_TEST_S = 180
@@ -81,6 +84,19 @@ def tools_image() -> Image:
     return find_image("tools")
 
 
+@pytest.fixture(scope="session")
+def zygote() -> Zygote:
+    """What the processes of all terminals come from: a terminal costs some milliseconds then."""
+    return ZYGOTE
+
+
+@pytest.fixture
+async def terminals(zygote: Zygote) -> AsyncIterator[Terminals]:
+    """Opens terminals in processes of their own, which end with the test."""
+    async with open_terminals(zygote=zygote) as opened:
+        yield opened
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Moves this run's state away from the user's, and ends the run red if a process of it is still there."""
@@ -88,7 +104,10 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         for name in ("CLOCHE_HUB", "CLOCHE_TOKEN"):
             patch.delenv(name, raising=False)
         patch.setenv("CLOCHE_HOME", str(tmp_path_factory.mktemp("home")))
-        yield
+        try:
+            yield
+        finally:
+            ZYGOTE.close()
     left = _end_processes_of(tmp_path_factory.getbasetemp())
     if left:
         pytest.fail("tests left these running:\n" + "\n".join(left))

@@ -1,7 +1,7 @@
 """The hub put together: which implementation stands behind each port, in which order they begin and end.
 
-Order: the store first, for it holds the home; then images and machines; then the sandboxes; clients last. The end is
-the same backwards, so that clients are told, machines end, and every ending is in the audit before the store closes.
+Order: the store first, for it holds the home; then images and machines; then terminals and sandboxes; clients last. The
+end is the same backwards, so that clients are told, machines end, and every ending is in the audit before the store closes.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ from cloche_hub.store.store import open_store
 from cloche_hub.store.token_file import read_token_file, write_token_file
 from cloche_hub.vm.hypervisor import HypervisorOptions, QemuHypervisor
 from cloche_hub.vm.uids import UserIds
+from cloche_term.apart.terminals import Terminals, open_terminals
 from cloche_wire.aio import Channel, Heartbeat
 from cloche_wire.aio import Handler as ChannelHandler
 from cloche_wire.limits import Limits
@@ -111,9 +112,10 @@ async def run_hub(
         open_screens(places.home) as screens,
         open_recordings(store, places.home, max_bytes=settings.max_recording_bytes) as recordings,
         ports(settings, places) as (images, hypervisor),
+        open_terminals() as terminals,
     ):
         kept = Kept(store, screens, recordings)
-        await serve(settings, kept, images, hypervisor, ready=ready, stop=stop, hangup=hangup)
+        await serve(settings, kept, terminals, images, hypervisor, ready=ready, stop=stop, hangup=hangup)
 
 
 @contextlib.asynccontextmanager
@@ -132,6 +134,7 @@ async def ports(settings: Settings, places: Locations) -> AsyncIterator[tuple[Im
 async def serve(
     settings: Settings,
     kept: Kept,
+    terminals: Terminals,
     images: Images,
     hypervisor: Hypervisor,
     *,
@@ -154,7 +157,7 @@ async def serve(
         store, records, clock, Changes(), policy=lambda: policies.current, on_waiting=command.tell
     )
     sandboxes, services = _assemble(
-        settings, kept, records, tokens, images, hypervisor, policies, approvals, clock, stop
+        settings, kept, terminals, records, tokens, images, hypervisor, policies, approvals, clock, stop
     )
 
     async def serve_channel(channel: Channel, token: Token) -> None:
@@ -199,6 +202,7 @@ async def serve(
 def _assemble(
     settings: Settings,
     kept: Kept,
+    terminals: Terminals,
     records: Records,
     tokens: Tokens,
     images: Images,
@@ -228,7 +232,9 @@ def _assemble(
     usage = UsageSampler(
         sandboxes.powered, approvals.changes, interval_s=settings.usage_interval_s, clock=clock
     )
-    consoles = Consoles(sandboxes, recorder, kept.screens, kept.recordings, approvals.changes, clock)
+    consoles = Consoles(
+        sandboxes, recorder, terminals, kept.screens, kept.recordings, approvals.changes, clock
+    )
     callbacks.on_event = consoles.mark
     services = Services(
         version=VERSION,

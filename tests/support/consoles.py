@@ -21,10 +21,16 @@ MESSAGES, KEYS = 0, 1
 
 
 class Viewing:
-    """One viewer."""
+    """One viewer.
 
-    def __init__(self, channel: Channel, info: dict[str, Any]) -> None:
-        self.channel = channel
+    Args:
+        channel: accepted.
+        info: what was said then.
+        backend: of its emulator; `bittty` where what is shown would crash the native one, and the test with it.
+    """
+
+    def __init__(self, channel: Channel, info: dict[str, Any], *, backend: str | None = None) -> None:
+        self.channel, self._backend = channel, backend
         self.console: dict[str, Any] = info["console"]
         """As it was when it attached."""
         self.id: str = info["viewer"]
@@ -125,7 +131,7 @@ class Viewing:
 
     def _begin_screen(self, size: dict[str, int]) -> None:
         self.close()
-        self.terminal = open_terminal(size["rows"], size["cols"])
+        self.terminal = open_terminal(size["rows"], size["cols"], backend=self._backend)
         self.screens += 1
         self.lost_bytes = size["lost_bytes"]
         self._is_whole = False
@@ -151,10 +157,12 @@ async def terminals(client: Client, **params: Any) -> list[dict[str, Any]]:
     return [console for console in found if console["kind"] == "pty"]
 
 
-async def attach(client: Client, sandbox: str = "a", *, is_read: bool = True, **params: Any) -> Viewing:
+async def attach(
+    client: Client, sandbox: str = "a", *, is_read: bool = True, backend: str | None = None, **params: Any
+) -> Viewing:
     """A viewer of a sandbox's newest console, unless `console` names another; it has its screen, unless it reads nothing."""
     channel = client.open("console.attach", sandbox=sandbox, **params)
-    viewing = Viewing(channel, await within(channel.wait_accepted()))
+    viewing = Viewing(channel, await within(channel.wait_accepted()), backend=backend)
     if is_read:
         await viewing.until_whole()
     return viewing

@@ -36,6 +36,8 @@ from cloche_hub.store.recordings.recordings import open_recordings
 from cloche_hub.store.screens import open_screens
 from cloche_hub.store.store import Store, open_store
 from cloche_hub.store.transaction import Transaction
+from cloche_term.apart.terminals import PATIENCE_S, Terminals, open_terminals
+from cloche_term.apart.zygote import Zygote
 from cloche_wire.aio import Channel, Handler, Heartbeat, Peer, WebSocketTransport
 from cloche_wire.connection import Connection
 from cloche_wire.errors import WireError, ungrouped
@@ -47,6 +49,9 @@ from tests.support.fake_recordings import FakeRecordings
 from tests.support.fake_screens import FakeScreens
 
 T = TypeVar("T")
+
+ZYGOTE = Zygote()
+"""What terminals of all tests come from: started by the first, closed by `conftest` at the end."""
 
 BOUND_S = 10.0
 """More than any wait takes on a busy machine."""
@@ -222,6 +227,7 @@ class RunningHub:
     store: FlakyStore
     images: FakeImages
     hypervisor: FakeHypervisor
+    terminals: Terminals
     screens: FakeScreens
     recordings: FakeRecordings
     addresses: list[str]
@@ -318,6 +324,7 @@ async def running_hub(
     clock: Clock | None = None,
     full_disk: bool = False,
     on_disk: bool = False,
+    patience_s: float = PATIENCE_S,
     listener: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> AsyncIterator[RunningHub]:
@@ -329,6 +336,7 @@ async def running_hub(
         clock: now.
         full_disk: whether nothing can be written from the start.
         on_disk: keep screens and recordings in the home as a real hub does, and not in the fakes.
+        patience_s: how long a terminal is waited for.
         listener: bounds of the listener that are no settings.
         settings: the hub's; a machine in software emulation is waited for no longer than one on kvm unless they say so.
     """
@@ -346,6 +354,7 @@ async def running_hub(
                 open_screens(home) as real_screens,
                 open_recordings(real, home) as real_recordings,
                 hypervisor.running(),
+                open_terminals(patience_s=patience_s, zygote=ZYGOTE) as terminals,
                 asyncio.TaskGroup() as tasks,
             ):
                 # Nothing here proves what survives a power cut (tests of the store do), and a sync costs milliseconds.
@@ -359,6 +368,7 @@ async def running_hub(
                         Kept(store, real_screens, real_recordings)
                         if on_disk
                         else Kept(store, screens, recordings),
+                        terminals,
                         images,
                         hypervisor,
                         ready=ready.set_result,
@@ -370,18 +380,9 @@ async def running_hub(
                     await _either(ready, serving)
                     addresses = ready.result() if ready.done() else await _never(serving)
                 yield RunningHub(
-                    home,
-                    configured,
-                    store,
-                    images,
-                    hypervisor,
-                    screens,
-                    recordings,
-                    addresses,
-                    stop,
-                    serving,
-                    logs,
-                )
+                    home, configured, store, images, hypervisor, terminals, screens, recordings, addresses, stop,
+                    serving, logs,
+                )  # fmt: skip
                 stop.set()
                 await within(asyncio.wait({serving}))
 

@@ -12,6 +12,7 @@ import contextlib
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 
 from cloche_wire.aio import Transport
 
@@ -67,6 +68,14 @@ class Turns:
         return lock
 
 
+@dataclass(slots=True)
+class Turn:
+    """One turn at work."""
+
+    cost_s: float | None = None
+    """Processor time it has cost, where another process has done it."""
+
+
 class FairTurns:
     """Turns at work that is done outside of a link's reader and may be dear: one at a time for each who asks for it.
 
@@ -79,13 +88,16 @@ class FairTurns:
         self._turns = Turns()
 
     @contextlib.asynccontextmanager
-    async def turn(self, who: str) -> AsyncIterator[None]:
-        """A turn of somebody's. What is done inside waits for nothing; if it was dear, leaving it rests."""
+    async def turn(self, who: str) -> AsyncIterator[Turn]:
+        """A turn of somebody's; if it was dear, leaving it rests.
+
+        What is done inside waits for nothing, or says what it has cost.
+        """
         async with self._turns.turn(who):
-            began_s = self._cpu_s()
+            turn, began_s = Turn(), self._cpu_s()
             try:
-                yield
+                yield turn
             finally:
-                cost_s = self._cpu_s() - began_s
+                cost_s = self._cpu_s() - began_s if turn.cost_s is None else turn.cost_s
                 if cost_s > DEAR_S:
                     await asyncio.sleep(cost_s * REST)

@@ -168,3 +168,15 @@ async def test_cheap_work_needs_no_rest_and_work_that_fails_does(monkeypatch: py
         await fail()
     assert work.log == ["a", 1.0 * REST, "rested"]
     assert not work.turns._turns._locks
+
+
+async def test_what_another_process_has_done_costs_what_is_said_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work = Work(monkeypatch)
+    for told_s in (0.2, 0.0):
+        async with work.turns.turn("a") as turn:
+            # Others had the loop meanwhile.
+            work.cpu_s += 1.0
+            turn.cost_s = told_s
+    assert work.log == [round(0.2 * REST, 6), "rested"]

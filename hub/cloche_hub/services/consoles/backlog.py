@@ -1,6 +1,6 @@
 """What one viewer has not been sent yet: bounded in bytes and in time. Pure; `line` sends it.
 
-    waiting ──(a fresh screen is made, then shown)──► following ──(too much, or too old)──► waiting
+    waiting ──(a fresh screen is shown)──► following ──(too much, or too old)──► waiting
 
 Rules:
 - A viewer that is behind gets no backlog but, when it reads again, a fresh screen. Until then it costs nothing.
@@ -51,13 +51,11 @@ class Backlog:
         self.has_shown = False
         """Whether it has ever been sent all of a screen."""
         self._is_behind = False
-        # Whether its screen is being made, and what comes meanwhile has to wait for it.
-        self._is_held = False
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing can be sent without a fresh screen."""
-        return self._begun is None and not self._screen and not self._items and not self._is_held
+        return self._begun is None and not self._screen and not self._items
 
     def output(self, packed: bytes, size: int, *, now: float) -> None:
         """The terminal shows something: so many bytes, in a message that others have too."""
@@ -85,24 +83,16 @@ class Backlog:
         self._drop()
         self.lost_bytes, self._is_behind = 0, False
 
-    def hold(self) -> None:
-        """A fresh screen is being made of what there is now: from now on the viewer follows, when it has that."""
-        self._is_held = True
+    def show(self, screen: Sequence[bytes]) -> None:
+        """Here is a fresh screen, of this very moment: from now on the viewer follows."""
         self.lost_bytes, self.needs_screen, self._is_behind = 0, False, False
         while self._kept:
             self._items.append(self._kept.popleft())
             self.bytes += len(self._items[-1].packed)
-
-    def show(self, screen: Sequence[bytes]) -> None:
-        """Here is the fresh screen."""
-        if not self._is_held:
-            self.hold()
-        self._is_held = False
         self._screen.extend(screen)
 
     def give_up_screen(self) -> None:
         """The fresh screen is not read: the next one is made when there is a reader."""
-        self._is_held = False
         self._screen.clear()
         self._drop()
 
@@ -114,7 +104,7 @@ class Backlog:
             if self._screen:
                 self._begun = memoryview(self._screen.popleft())
                 self.has_shown = self.has_shown or not self._screen
-            elif self._items and not self._is_held:
+            elif self._items:
                 self._begun = memoryview(self._items.popleft().packed)
                 self.bytes -= len(self._begun)
             else:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from typing import Any
 
 import structlog
@@ -23,14 +22,18 @@ from cloche_hub.domain.console import BOOT_NAME, Console, ConsoleKind, ConsoleSt
 from cloche_hub.domain.console_requests import DEFAULT_COLS, DEFAULT_ROWS
 from cloche_hub.domain.plain_text import PlainText
 from cloche_hub.domain.sandbox import Sandbox, State
-from cloche_hub.errors import InternalError
+from cloche_hub.errors import Cancelled, CodedError, InternalError
+from cloche_hub.ports import Size
 from cloche_hub.services.clock import Clock
+from cloche_hub.services.consoles.emulator import Reopened
 from cloche_hub.services.consoles.live import LiveConsole
 from cloche_hub.services.consoles.messages import PIECE
+from cloche_hub.services.consoles.stored import reopen_blank
 from cloche_hub.services.fair import FairTurns
 from cloche_hub.services.held import HUB
 from cloche_hub.services.sandboxes import Sandboxes
-from cloche_term import open_terminal
+from cloche_term import TerminalError
+from cloche_term.apart.terminals import Terminals
 
 _log = structlog.get_logger(__name__)
 
@@ -53,6 +56,12 @@ class BootWatch:
         self.watchers = 0
         self.task: asyncio.Task[None] | None = None
 
+    def fail(self, error: CodedError) -> None:
+        """There is nothing more to watch. Idempotent; the first reason counts."""
+        for future in (self.ready, self.over):
+            if not future.done():
+                future.set_exception(error)
+
     @property
     def live(self) -> LiveConsole:
         """The console."""
@@ -64,15 +73,23 @@ class BootConsoles:
 
     Args:
         sandboxes: whose machines they are of.
-        fair: turns at the loop, shared with other consoles.
+        terminals: opens their terminals.
+        fair: turns at the emulators, shared with other consoles.
         on_changed: told a console whenever it is another; must not wait.
         clock: now.
     """
 
     def __init__(
-        self, sandboxes: Sandboxes, *, fair: FairTurns, on_changed: Callable[[Console], None], clock: Clock
+        self,
+        sandboxes: Sandboxes,
+        terminals: Terminals,
+        *,
+        fair: FairTurns,
+        on_changed: Callable[[Console], None],
+        clock: Clock,
     ) -> None:
-        self._sandboxes, self._fair, self._on_changed, self._clock = sandboxes, fair, on_changed, clock
+        self._sandboxes, self._terminals = sandboxes, terminals
+        self._fair, self._on_changed, self._clock = fair, on_changed, clock
         self._watches: dict[str, BootWatch] = {}
         self._told: dict[str, ConsoleState] = {}
         self._tasks = asyncio.TaskGroup()
@@ -137,9 +154,11 @@ class BootConsoles:
         try:
             live = LiveConsole(
                 console,
-                await asyncio.to_thread(partial(open_terminal, console.rows, console.cols)),
+                await self._terminals.open(console.rows, console.cols),
+                reopen=self._reopen,
                 fair=self._fair,
                 on_changed=self._on_changed,
+                on_spent=lambda reason: watch.fail(Cancelled(reason)),
             )
             try:
                 async with asyncio.TaskGroup() as tasks:
@@ -147,14 +166,18 @@ class BootConsoles:
                     await self._follow(watch, live)
             finally:
                 live.close()
-        except Exception as error:
+        except TerminalError as error:
+            _log.error("console_without_terminal", console=console.id, reason=str(error))
+            watch.fail(InternalError("the hub has no terminal for this console; its log has the cause"))
+        except Exception:
             # The edge of a task: a defect here is this console's end and no other's.
             _log.exception("boot_console_defect", sandbox=console.sandbox)
-            del error
-            failure = InternalError("the hub failed; its log has the cause")
-            for future in (watch.ready, watch.over):
-                if not future.done():
-                    future.set_exception(failure)
+            watch.fail(InternalError("the hub failed; its log has the cause"))
+
+    async def _reopen(self, size: Size, *, is_blank: bool) -> Reopened:
+        """Nothing of it is stored. See `emulator.Reopen`."""
+        del is_blank
+        return await reopen_blank(self._terminals, size)
 
     async def _follow(self, watch: BootWatch, live: LiveConsole) -> None:
         """Shows what the machine prints until it has ended; then stands still until nobody watches."""
@@ -167,6 +190,8 @@ class BootConsoles:
                 await _show(live, shown.encode())
                 if not watch.ready.done():
                     watch.ready.set_result(live)
+        if watch.over.done():
+            return
         live.replace(ended(live.console, at=self._clock.now()))
         duration_s = (self._clock.now() - live.console.created_at).total_seconds()
         watch.over.set_result({"duration_s": max(0.0, duration_s)})

@@ -42,12 +42,14 @@ from cloche_hub.services.consoles.attachments import Attachments
 from cloche_hub.services.consoles.boot import BootConsoles
 from cloche_hub.services.consoles.life import Around, Life, Start
 from cloche_hub.services.consoles.live import LiveConsole
-from cloche_hub.services.consoles.stored import load_screen, load_terminal, restored
+from cloche_hub.services.consoles.stored import load_look, load_screen, restored
 from cloche_hub.services.fair import FairTurns
 from cloche_hub.services.held import HUB
 from cloche_hub.services.recorded import Recorder
 from cloche_hub.services.sandboxes import Sandboxes
-from cloche_term import Terminal, open_terminal
+from cloche_term import TerminalError
+from cloche_term.apart.frames import Look
+from cloche_term.apart.terminals import Terminals
 from cloche_wire.aio import Channel
 
 _log = structlog.get_logger(__name__)
@@ -61,6 +63,7 @@ class Consoles:
     Args:
         sandboxes: where they run.
         recorder: for the audit.
+        terminals: opens their terminals.
         screens: where what they show is stored.
         recordings: where it is recorded; None: nowhere.
         changes: hears of every console that changes.
@@ -71,16 +74,18 @@ class Consoles:
         self,
         sandboxes: Sandboxes,
         recorder: Recorder,
+        terminals: Terminals,
         screens: Screens,
         recordings: Recordings | None,
         changes: Changes,
         clock: Clock,
     ) -> None:
-        self._sandboxes, self._recorder, self._screens = sandboxes, recorder, screens
+        self._sandboxes, self._recorder = sandboxes, recorder
+        self._terminals, self._screens = terminals, screens
         self._changes, self._clock = changes, clock
         fair = FairTurns()
-        self._around = Around(recorder, screens, recordings, clock, fair)
-        self.boot = BootConsoles(sandboxes, fair=fair, on_changed=self._publish, clock=clock)
+        self._around = Around(recorder, terminals, screens, recordings, clock, fair)
+        self.boot = BootConsoles(sandboxes, terminals, fair=fair, on_changed=self._publish, clock=clock)
         """What machines say themselves."""
         self._attachments = Attachments(recorder, clock)
         self._lives: dict[str, Life] = {}
@@ -126,7 +131,7 @@ class Consoles:
             start = Start(
                 kind="pty",
                 params=guest_params(console.id, request),
-                open_terminal=partial(open_terminal, request.rows, request.cols),
+                open_terminal=partial(self._terminals.open, request.rows, request.cols),
                 term=request.env["TERM"],
                 record=request.record,
                 opened=request.audit_detail(),
@@ -150,7 +155,7 @@ class Consoles:
         start = Start(
             kind="pty.take",
             params={"console": console.id, "received": stored.end},
-            open_terminal=partial(restored, stored, Size(console.rows, console.cols)),
+            open_terminal=partial(restored, self._terminals, stored, Size(console.rows, console.cols)),
             term=DEFAULT_TERM,
             record=console.recording is not None,
             opened=None,
@@ -226,7 +231,9 @@ class Consoles:
         life = self._lives.get(console.id)
         if life is None or life.live is None:
             async with self._attachments.replays.turn(token.id):
-                last = await load_screen(self._screens, console, scrollback=request.scrollback)
+                last = await load_screen(
+                    self._terminals, self._screens, console, scrollback=request.scrollback
+                )
                 await self._attachments.show_ended(channel, console, last, token=token)
             return
         async with self._sandboxes.in_use(console.sandbox):
@@ -239,9 +246,9 @@ class Consoles:
         life = self._lives.get(console_id)
         return None if life is None or not _is_seen(life) else life.live
 
-    async def last_terminal(self, console: Console) -> Terminal | None:
-        """What an ended console showed last, to be closed by the caller; None if that could not be kept."""
-        return await load_terminal(self._screens, console)
+    async def last_look(self, console: Console) -> Look | None:
+        """What an ended console showed last, as text; None if that could not be kept."""
+        return await load_look(self._terminals, self._screens, console)
 
     def mark(self, sandbox_id: str, text: str) -> None:
         """Puts a marker into the recordings of a sandbox's consoles; never waits."""
@@ -326,9 +333,18 @@ class Consoles:
                     if isinstance(value, Approval):
                         self.mark(value.sandbox, _said_of(value))
                     elif isinstance(value, Sandbox):
+                        self._start_terminals()
                         self.boot.hear(value)
                         if not value.live:
                             await self._forget(value.id)
+
+    def _start_terminals(self) -> None:
+        """A sandbox will have consoles: the first finds what terminals come from ready."""
+        try:
+            self._terminals.start()
+        except TerminalError as error:
+            # Whoever opens one tries again, and is told.
+            _log.warning("terminals_not_started", reason=str(error))
 
     async def _forget(self, sandbox_id: str) -> None:
         for console in self._ended.pop(sandbox_id, ()):

@@ -1,37 +1,37 @@
-"""The hub's emulator of one console: fed with what the guest shows, asked for the screen as it is.
+"""What one console shows: an emulator that is fed with what the guest shows, and asked for the screen as it is.
 
-What comes in is taken at once and fed a little later, slice by slice: an emulator takes its time, and the loop is
-everybody's. What has not been fed yet is no more than a window, since it is not acknowledged.
+What comes in is taken at once and fed a little later, slice by slice: an emulator takes its time. What has not been fed
+yet is no more than a window, since it is not acknowledged.
 
 Rules:
+- One request at a time. In the step in which an answer has come nothing else is under way: `offset`, what waits to be
+  fed, what stores the console and the emulator agree, as long as whoever has the answer does not wait.
 - SAFETY: the guest chooses every byte. A few of them can have the emulator touch every cell of the screen or all of its
   scrollback, so a slice is as long as the last ones allow in a few milliseconds; and the consoles of one sandbox have a
-  quarter of the loop at most (`fair`).
-- A screen is sent as bytes of the emulator's own that make it, followed by what has not been fed yet.
-- A dear screen is not made again at once, however many viewers want one; a very dear one, with scrollback or of very
-  many cells, is made by a thread from a copy.
+  quarter of a processor at most (`fair`).
+- A screen is sent as bytes of the emulator's own that make it, followed by what has not been fed yet. One is not made
+  again at once, however many viewers want it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from cloche_hub.ports import Entry, Size
 from cloche_hub.services.consoles import messages
+from cloche_hub.services.consoles.emulator import Emulator
 from cloche_hub.services.fair import FairTurns
-from cloche_term import Terminal, restore
+from cloche_term.apart.frames import Look
+from cloche_term.apart.terminal import ApartTerminal
 
 MOST_SCREEN = 4 << 20
 """Bytes of a screen with scrollback; of a longer one there are fewer lines, but always the screen."""
 SCREEN_REST = 10
 """How many times as long as it took to make a screen no other is made."""
-MOST_CELLS = 4_000
-"""Of a screen that is made between two turns of the loop: it takes a few milliseconds."""
 
 _FIRST_SLICE, _LARGEST_SLICE = 1 << 10, 64 << 10
 """Bytes."""
@@ -48,17 +48,6 @@ class _Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """A terminal as it was at one moment."""
-
-    offset: int
-    """Bytes of output it had seen."""
-    snapshot: bytes
-    pending: tuple[bytes, ...]
-    """What had come but was not fed yet, as viewers are told of it."""
-
-
-@dataclass(frozen=True, slots=True)
 class Fed:
     """What the emulator has just been given, and what it answers."""
 
@@ -66,43 +55,73 @@ class Fed:
     answer: bytes = b""
 
 
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The messages that make a whole screen, as it is after all that has come."""
+
+    size: Size
+    rest: tuple[bytes, ...]
+    """All but the first."""
+
+    def told(self, *, lost_bytes: int) -> list[bytes]:
+        """To somebody who has missed so many bytes."""
+        return [messages.screen(self.size, lost_bytes=lost_bytes), *self.rest]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The screen as text, and of which moment."""
+
+    look: Look
+    offset: int
+    revision: int
+    cost_s: float
+    """Processor time of looking."""
+
+
 class Display:
     """An emulator and what waits for it.
 
     Args:
-        terminal: closed by `close`.
-        offset: bytes of output it has seen.
-        fair: turns at the loop.
+        emulator: closed by `close`.
+        fair: turns at an emulator.
         who: whose turns these are.
         on_fed: told of each slice, after it; must not wait.
-        cpu_s: the processor time this thread has used.
     """
 
     def __init__(
-        self,
-        terminal: Terminal,
-        *,
-        offset: int,
-        fair: FairTurns,
-        who: str,
-        on_fed: Callable[[Fed], None],
-        cpu_s: Callable[[], float] = time.thread_time,
+        self, emulator: Emulator, *, fair: FairTurns, who: str, on_fed: Callable[[Fed], None]
     ) -> None:
-        self._cpu_s, self._slice = cpu_s, _FIRST_SLICE
-        self.terminal = terminal
-        self.offset = self.received = offset
-        """Bytes of output the emulator has seen; and bytes that have come."""
+        self._emulator, self._slice = emulator, _FIRST_SLICE
+        self.received = emulator.offset
+        """Bytes of output that have come."""
         self.revision = 0
         """Another number whenever the screen may be another."""
         self._fair, self._who, self._on_fed = fair, who, on_fed
+        self._lock = asyncio.Lock()
         self._pending: deque[_Pending] = deque()
         self._arrived, self._changed = asyncio.Event(), asyncio.Event()
         self._is_fed = asyncio.Event()
         self._is_fed.set()
-        self._next_screen_at = 0.0
+        self._next_plain_at = self._next_above_at = 0.0
         # The newest screen's output, until it looks different.
         self._made: list[bytes] | None = None
         self.is_closed = False
+
+    @property
+    def offset(self) -> int:
+        """Bytes of output the emulator has seen."""
+        return self._emulator.offset
+
+    @property
+    def title(self) -> str:
+        """What the program has called its window."""
+        return self._emulator.title
+
+    @property
+    def pid(self) -> int:
+        """Of the emulator's process."""
+        return self._emulator.pid
 
     # What comes.
 
@@ -123,7 +142,7 @@ class Display:
         """So many bytes are missing here. Only while nothing waits to be fed."""
         assert not self._pending
         self.received += count
-        self.offset += count
+        self._emulator.skip(count)
         self.touch()
 
     async def feed_for_ever(self) -> None:
@@ -131,8 +150,8 @@ class Display:
         while True:
             await self._arrived.wait()
             while self._pending and not self.is_closed:
-                async with self._fair.turn(self._who):
-                    self._feed_one()
+                async with self._fair.turn(self._who) as turn:
+                    turn.cost_s = await self._feed_one()
                 # Everybody else has a turn between two slices.
                 await asyncio.sleep(0)
             self._arrived.clear()
@@ -157,41 +176,75 @@ class Display:
             self._changed.clear()
             await self._changed.wait()
 
-    def until_screen_s(self) -> float:
-        """How long no screen is to be made yet."""
-        return max(0.0, self._next_screen_at - time.monotonic())
+    def until_screen_s(self, *, scrollback: bool) -> float:
+        """How long no screen is to be made yet, of those with scrollback or of the others."""
+        at = self._next_above_at if scrollback else self._next_plain_at
+        return max(0.0, at - time.monotonic())
 
-    def is_dear(self, *, scrollback: int) -> bool:
-        """Whether a screen has to be made from a copy."""
-        return scrollback > 0 or self.terminal.rows * self.terminal.cols > MOST_CELLS
+    async def screen(self, *, scrollback: int) -> Screen:
+        """The whole screen, as it is in the step in which this returns. Cancelling loses nothing.
 
-    def copy(self) -> Copy:
-        """What a thread makes a screen from, and what has come but is not fed yet."""
-        offset, snapshot = self.snapshot()
-        return Copy(offset, snapshot, tuple(one.packed for one in self._pending))
+        Args:
+            scrollback: lines above it, as far as they fit `MOST_SCREEN`.
 
-    def screen(self, *, lost_bytes: int) -> list[bytes]:
-        """The messages that make the whole screen, as it is after all that has come. For one that is not dear."""
-        if self._made is None:
-            began = time.monotonic()
-            self._made = list(messages.outputs(self.terminal.dump(scrollback_lines=0)))
-            now = time.monotonic()
-            self._next_screen_at = now + (now - began) * SCREEN_REST
-        size = Size(self.terminal.rows, self.terminal.cols)
-        first = messages.screen(size, lost_bytes=lost_bytes)
-        return [first, *self._made, messages.live(self.offset), *(one.packed for one in self._pending)]
+        Raises:
+            TerminalLost: it was closed.
+        """
+        async with self._lock:
+            if scrollback:
+                outputs, cost_s = await self._made_with(scrollback)
+                self._next_above_at = time.monotonic() + cost_s
+            elif self._made is None:
+                outputs = list(messages.outputs(await self._emulator.dump(scrollback_lines=0)))
+                self._made = outputs
+                self._next_plain_at = time.monotonic() + self._emulator.cost_s * SCREEN_REST
+            else:
+                outputs = self._made
+            waiting = (one.packed for one in self._pending)
+            return Screen(self._emulator.size, (*outputs, messages.live(self.offset), *waiting))
 
-    def snapshot(self) -> tuple[int, bytes]:
-        """How many bytes the emulator has seen, and everything it knows."""
-        return self.offset, self.terminal.snapshot()
+    async def look(self) -> Shown:
+        """The screen as text. Raises as `screen`."""
+        async with self._lock:
+            look = await self._emulator.look()
+            return Shown(look, self.offset, self.revision, self._emulator.cost_s)
+
+    async def snapshot(self) -> tuple[int, bytes]:
+        """How many bytes the emulator has seen in the step in which this returns, and everything it knows.
+
+        Raises:
+            TerminalLost: it was closed, or there is no terminal any more.
+        """
+        async with self._lock:
+            snapshot = await self._emulator.snapshot()
+            return self.offset, snapshot
+
+    def touch(self) -> None:
+        """The screen is to be looked at anew."""
+        self.revision += 1
+        self._made = None
+        self._changed.set()
 
     def close(self) -> None:
         """Gives the emulator back. Idempotent."""
         if not self.is_closed:
             self.is_closed = True
             self._made = None
-            self.terminal.close()
+            self._emulator.close()
             self._changed.set()
+
+    async def _made_with(self, scrollback: int) -> tuple[list[bytes], float]:
+        """The output that makes a screen with scrollback, and what it cost."""
+        cost_s = 0.0
+
+        async def dump(lines: int) -> bytes:
+            nonlocal cost_s
+            dump = await self._emulator.dump(scrollback_lines=lines)
+            cost_s += self._emulator.cost_s
+            return dump
+
+        made = await _largest_that_fits(dump, cols=self._emulator.size.cols, scrollback=scrollback)
+        return list(messages.outputs(made)), cost_s
 
     def _take(self, pending: _Pending) -> None:
         if self._pending and isinstance(pending.entry, Size) and isinstance(self._pending[-1].entry, Size):
@@ -201,53 +254,61 @@ class Display:
         self._is_fed.clear()
         self._arrived.set()
 
-    def _feed_one(self) -> None:
-        pending = self._pending.popleft()
-        if isinstance(pending.entry, Size):
-            self.terminal.resize(pending.entry.rows, pending.entry.cols)
-            fed = Fed(pending.entry)
+    async def _feed_one(self) -> float:
+        """Feeds the next slice, or gives the next size; returns what that cost in processor time."""
+        async with self._lock:
+            if not self._pending:
+                # It was given up meanwhile.
+                return 0.0
+            pending = self._pending.popleft()
+            if isinstance(pending.entry, Size):
+                await self._emulator.resize(pending.entry)
+                fed = Fed(pending.entry)
+            else:
+                fed = await self._feed(pending, pending.entry)
+            self.touch()
+            self._on_fed(fed)
+            return self._emulator.cost_s
+
+    async def _feed(self, pending: _Pending, output: bytes) -> Fed:
+        data, rest = output[: self._slice], output[self._slice :]
+        if rest:
+            self._pending.appendleft(replace(pending, entry=rest, packed=messages.output(rest)))
+        losses = self._emulator.losses
+        answer = await self._emulator.feed(data)
+        if self._emulator.losses == losses:
+            self._slice = slice_after(self._slice, self._emulator.cost_s)
         else:
-            data, rest = pending.entry[: self._slice], pending.entry[self._slice :]
-            if rest:
-                self._pending.appendleft(replace(pending, entry=rest, packed=messages.output(rest)))
-            began_s = self._cpu_s()
-            fed = Fed(data, self.terminal.feed(data))
-            self._slice = slice_after(self._slice, self._cpu_s() - began_s)
-            self.offset += len(data)
-        self.touch()
-        self._on_fed(fed)
-
-    def touch(self) -> None:
-        """The screen is to be looked at anew."""
-        self.revision += 1
-        self._made = None
-        self._changed.set()
+            # How long that took says nothing of the next slice.
+            self._slice = min(self._slice, _FIRST_SLICE)
+        return Fed(data, answer)
 
 
-def screen_of(terminal: Terminal, offset: int, *, scrollback: int, lost_bytes: int = 0) -> list[bytes]:
-    """The messages that make the screen of a terminal. It takes its time: for a thread that has the terminal to itself.
+async def screen_of(terminal: ApartTerminal, *, scrollback: int) -> list[bytes]:
+    """The messages that make the screen of a terminal that is fed no more.
 
-    Args:
-        terminal: what has seen so many bytes as `offset` says.
-        offset: as above.
-        scrollback: lines above the screen, as far as they fit `MOST_SCREEN`.
-        lost_bytes: what the viewer is told.
+    Raises:
+        TerminalError: it cannot be had.
     """
-    first = messages.screen(Size(terminal.rows, terminal.cols), lost_bytes=lost_bytes)
+    size = Size(terminal.state.rows, terminal.state.cols)
+
+    async def dump(lines: int) -> bytes:
+        return await terminal.dump(scrollback_lines=lines)
+
+    made = await _largest_that_fits(dump, cols=size.cols, scrollback=scrollback)
+    return [messages.screen(size, lost_bytes=0), *messages.outputs(made), messages.live(0)]
+
+
+async def _largest_that_fits(dump: Callable[[int], Awaitable[bytes]], *, cols: int, scrollback: int) -> bytes:
+    """A dump with so many lines of scrollback, or as many as fit `MOST_SCREEN`."""
     # As many as fit if they are plain; it takes some 100 µs to look at one.
-    lines = min(scrollback, MOST_SCREEN // terminal.cols)
-    dump = terminal.dump(scrollback_lines=lines)
-    while len(dump) > MOST_SCREEN and lines:
+    lines = min(scrollback, MOST_SCREEN // cols)
+    made = await dump(lines)
+    while len(made) > MOST_SCREEN and lines:
         # At least half of them go each time.
-        lines = min(lines // 2, lines * MOST_SCREEN // len(dump))
-        dump = terminal.dump(scrollback_lines=lines)
-    return [first, *messages.outputs(dump), messages.live(offset)]
-
-
-def screen_of_copy(copy: Copy, *, scrollback: int) -> list[bytes]:
-    """The same of a copy."""
-    with contextlib.closing(restore(copy.snapshot)) as terminal:
-        return [*screen_of(terminal, copy.offset, scrollback=scrollback), *copy.pending]
+        lines = min(lines // 2, lines * MOST_SCREEN // len(made))
+        made = await dump(lines)
+    return made
 
 
 def slice_after(slice_bytes: int, took_s: float) -> int:

@@ -8,6 +8,8 @@ Rules:
   second, and nobody else notices.
 - A log that has grown is replaced by a snapshot, also when a flood is over; the next one has to grow by twice what the
   last snapshot took.
+- A snapshot is of the screen after all that has been added when it is there: those entries go with it, and no others.
+- No log goes on behind a snapshot over a gap: where the screen is another than what was stored makes, a snapshot is next.
 - An end waits for nothing: what cannot be stored then is lost, loudly logged.
 """
 
@@ -16,12 +18,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 import structlog
 
 from cloche_hub.errors import NoSpace, StoreFailed
 from cloche_hub.ports import Entry, Recording, ScreenLog, Size
+from cloche_term import TerminalError
 from cloche_wire.aio.bounds import within
 
 T = TypeVar("T")
@@ -40,6 +44,16 @@ FULL = "the hub's disk is full: this console stands still until there is space"
 ON_AGAIN = "there is space again: the console goes on"
 
 
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What has been added when something is stored."""
+
+    entries: tuple[Entry, ...]
+    bytes: int
+    lost: int
+    gaps: int
+
+
 class Keeper:
     """Stores one console.
 
@@ -47,7 +61,8 @@ class Keeper:
         log: where its screen is stored; closed at the end.
         recording: None if it is not recorded.
         enough: bytes that are stored at once.
-        snapshot: how many bytes the screen has seen, which are all that were added; and the screen.
+        snapshot: how many bytes the screen has seen, which are all that were added in the step in which this
+            returns; and the screen.
         on_stored: told how many bytes are stored.
         on_notice: told what viewers should know.
     """
@@ -58,7 +73,7 @@ class Keeper:
         recording: Recording | None,
         *,
         enough: int,
-        snapshot: Callable[[], tuple[int, bytes]],
+        snapshot: Callable[[], Awaitable[tuple[int, bytes]]],
         on_stored: Callable[[int], None],
         on_notice: Callable[[str], None],
     ) -> None:
@@ -67,7 +82,7 @@ class Keeper:
         self._on_stored, self._on_notice = on_stored, on_notice
         self._offset = log.end
         self._entries: list[Entry] = []
-        self._bytes = self._lost = 0
+        self._bytes = self._lost = self._gaps = 0
         # Of the entries, those that are being stored.
         self._under_way = 0
         self._has_marks = False
@@ -96,6 +111,11 @@ class Keeper:
         self._lost += count
         self.mark(f"{count} bytes are lost here")
 
+    def gap(self) -> None:
+        """The screen is another than what has been stored and added makes: what is stored next is a snapshot."""
+        self._gaps += 1
+        self._some.set()
+
     def mark(self, text: str) -> None:
         """Something worth finding again in the recording."""
         if self.recording is not None:
@@ -114,6 +134,7 @@ class Keeper:
 
         Raises:
             StoreFailed: the disk failed.
+            TerminalError: there is no screen that could be stored.
         """
         try:
             while True:
@@ -159,7 +180,7 @@ class Keeper:
         try:
             stored = await self._put(as_snapshot=True)
             await self._flush()
-        except (NoSpace, StoreFailed) as error:
+        except (NoSpace, StoreFailed, TerminalError) as error:
             _log.error("last_screen_not_stored", reason=str(error))
         else:
             if stored:
@@ -167,29 +188,36 @@ class Keeper:
 
     async def _put(self, *, as_snapshot: bool = False) -> int:
         """Stores all that has been added; returns how many bytes that is."""
-        entries, size, lost = self._entries[:], self._bytes, self._lost
-        self._some.clear()
-        self._enough.clear()
-        self._under_way = len(entries)
-        has_marks, self._has_marks = self._has_marks, False
+        is_quiet = not self._entries and not self._has_marks
+        is_much = self._log.log_bytes + self._bytes > self._most_log
         try:
-            is_quiet = not entries and not has_marks
-            if as_snapshot or lost or is_quiet or self._log.log_bytes + size > self._most_log:
-                await self._checkpoint()
-            elif entries:
-                await self._log.append(self._offset, entries)
+            if as_snapshot or self._lost or self._gaps or is_quiet or is_much:
+                offset, snapshot = await self._snapshot()
+                # In this very step: the snapshot has seen these, and no others.
+                taken = self._take()
+                await self._log.checkpoint(offset, snapshot)
+                self._most_log = max(MOST_LOG, 2 * len(snapshot))
+            else:
+                taken = self._take()
+                if taken.entries:
+                    await self._log.append(self._offset, taken.entries)
         finally:
             self._under_way = 0
-        del self._entries[: len(entries)]
-        self._bytes -= size
-        self._lost -= lost
-        self._offset += lost + size
-        return size
+        del self._entries[: len(taken.entries)]
+        self._bytes -= taken.bytes
+        self._lost -= taken.lost
+        self._gaps -= taken.gaps
+        self._offset += taken.lost + taken.bytes
+        return taken.bytes
 
-    async def _checkpoint(self) -> None:
-        offset, snapshot = self._snapshot()
-        await self._log.checkpoint(offset, snapshot)
-        self._most_log = max(MOST_LOG, 2 * len(snapshot))
+    def _take(self) -> _Taken:
+        """What is being stored from now on: it is forgotten when it is."""
+        self._some.clear()
+        self._enough.clear()
+        # They are flushed behind it.
+        self._has_marks = False
+        self._under_way = len(self._entries)
+        return _Taken(tuple(self._entries), self._bytes, self._lost, self._gaps)
 
     async def _flush(self) -> bool:
         if self.recording is not None:

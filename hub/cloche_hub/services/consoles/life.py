@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -31,6 +31,7 @@ from cloche_hub.services.clock import Clock
 from cloche_hub.services.consoles.guest_terminal import GuestTerminal
 from cloche_hub.services.consoles.keeper import Keeper
 from cloche_hub.services.consoles.live import LiveConsole
+from cloche_hub.services.consoles.stored import ReopenStored
 from cloche_hub.services.exec_result import (
     Ending,
     parse_console_start,
@@ -39,7 +40,9 @@ from cloche_hub.services.exec_result import (
 )
 from cloche_hub.services.fair import FairTurns
 from cloche_hub.services.recorded import Recorded, Recorder
-from cloche_term import Terminal
+from cloche_term import TerminalError
+from cloche_term.apart.terminal import ApartTerminal
+from cloche_term.apart.terminals import Terminals
 from cloche_wire.aio.bounds import within
 from cloche_wire.errors import ungrouped
 from cloche_wire.frames import Fields
@@ -60,6 +63,7 @@ class Around:
     """What lives are led with."""
 
     recorder: Recorder
+    terminals: Terminals
     screens: Screens
     recordings: Recordings | None
     clock: Clock
@@ -72,8 +76,7 @@ class Start:
 
     kind: str
     params: dict[str, Any]
-    open_terminal: Callable[[], Terminal]
-    """Called in a thread."""
+    open_terminal: Callable[[], Awaitable[ApartTerminal]]
     term: str
     record: bool
     opened: Mapping[str, Json] | None
@@ -200,12 +203,18 @@ class Life:
 
     async def _connect(self, guest: Guest, start: Start) -> Keeper:
         """Everything on this side, then the guest's channel, so that its first byte finds it all."""
-        terminal = await asyncio.to_thread(start.open_terminal)
+        try:
+            terminal = await start.open_terminal()
+        except (TerminalError, TimeoutError) as error:
+            _log.error("console_without_terminal", console=self.console_id, reason=str(error))
+            raise InternalError("the hub has no terminal for this console; its log has the cause") from error
         self.live = LiveConsole(
             self._console,
             terminal,
+            reopen=ReopenStored(self._around.terminals, self._around.screens, self.console_id),
             fair=self._around.fair,
             on_changed=self._changed,
+            on_spent=self.ask_to_end,
             offset=start.offset,
         )
         log = await self._around.screens.begin(self.console_id)
@@ -237,7 +246,7 @@ class Life:
         # In the same turn of the loop: the channel's events are this console's.
         check = partial(self._check_start, start, live, keeper)
         self._guest = GuestTerminal(channel, check_start=check, on_output=live.output)
-        live.connect(self._guest, add=keeper.add, mark=keeper.mark)
+        live.connect(self._guest, add=keeper.add, mark=keeper.mark, gap=keeper.gap)
         return keeper
 
     def _check_start(self, start: Start, live: LiveConsole, keeper: Keeper, info: Fields) -> Fields:
@@ -271,7 +280,7 @@ class Life:
     async def _keep(self, keeper: Keeper) -> None:
         try:
             await keeper.keep()
-        except StoreFailed as error:
+        except (StoreFailed, TerminalError) as error:
             _log.error("console_not_stored", console=self.console_id, reason=str(error))
             self.ask_to_end("what it shows cannot be stored: the hub's disk or database fails")
 

@@ -95,13 +95,8 @@ class Line:
         self.backlog.tell(packed, now=self._clock(), keeps=keeps)
         self.flush()
 
-    def hold(self) -> None:
-        """A fresh screen is being made for it."""
-        self.scrollback = 0
-        self.backlog.hold()
-
     def show(self, screen: list[bytes]) -> None:
-        """Sends it a fresh screen."""
+        """Sends it a fresh screen, of this very moment."""
         self.scrollback = 0
         self.backlog.show(screen)
         self.flush()

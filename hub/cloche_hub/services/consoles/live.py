@@ -9,6 +9,8 @@ Who leads it to its end is `life`; who lets viewers in is `attachments`.
 Rules:
 - The reader of a guest's link ends here: what it hands over is passed on or kept, without a wait for anybody.
 - What a viewer gets is packed once for all of them.
+- A viewer is shown a screen in the step in which it is there: what comes next follows it.
+- A terminal that is lost costs the console a part of its screen: viewers are told, and go on with what they have seen.
 - `console` is replaced, never changed; each new one is told to `on_changed`.
 """
 
@@ -16,22 +18,26 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import time
 from collections.abc import Callable
 from dataclasses import replace
+
+import structlog
 
 from cloche_hub.domain import driving
 from cloche_hub.domain.console import Console, Viewer, clean_title
 from cloche_hub.domain.driving import AttachMode, Step
 from cloche_hub.ports import Entry, Size
 from cloche_hub.services.consoles import messages
-from cloche_hub.services.consoles.display import Display, Fed, screen_of_copy
+from cloche_hub.services.consoles.display import Display, Fed, Shown
+from cloche_hub.services.consoles.emulator import SPENT, Emulator, Loss, Reopen
 from cloche_hub.services.consoles.guest_terminal import GuestTerminal
 from cloche_hub.services.consoles.line import Line
 from cloche_hub.services.fair import FairTurns
-from cloche_term import Terminal
+from cloche_term.apart.terminal import ApartTerminal
 from cloche_wire.aio import Channel
 from cloche_wire.aio.bounds import within
+
+_log = structlog.get_logger(__name__)
 
 NOT_DRIVING = "you are watching: what you type goes nowhere; ask to drive, or take over"
 
@@ -41,31 +47,37 @@ class LiveConsole:
 
     Args:
         console: as it is now.
-        terminal: its emulator; closed by `close`.
+        terminal: its emulator; ended by `close`.
         offset: bytes of output the emulator has seen.
-        fair: turns at the loop.
+        reopen: opens another terminal in the place of one that was lost.
+        fair: turns at the emulators.
         on_changed: told the console whenever it is another; must not wait.
+        on_spent: told why there is no sense in going on; must not wait.
     """
 
     def __init__(
         self,
         console: Console,
-        terminal: Terminal,
+        terminal: ApartTerminal,
         *,
+        reopen: Reopen,
         fair: FairTurns,
         on_changed: Callable[[Console], None],
+        on_spent: Callable[[str], None],
         offset: int = 0,
     ) -> None:
-        self._console, self._on_changed = console, on_changed
-        self._display = Display(terminal, offset=offset, fair=fair, who=console.sandbox, on_fed=self._fed)
+        self._console, self._on_changed, self._on_spent = console, on_changed, on_spent
+        emulator = Emulator(terminal, offset=offset, reopen=reopen, on_lost=self._lost)
+        self._display = Display(emulator, fair=fair, who=console.sandbox, on_fed=self._fed)
         self._guest: GuestTerminal | None = None
         self._add: Callable[[Entry], None] = lambda _entry: None
+        self._gap: Callable[[], None] = lambda: None
         self.mark: Callable[[str], None] = lambda _text: None
         """Puts a marker into its recording, if it has one; never waits."""
         self._lines: dict[str, Line] = {}
         self._viewer_ids = (f"v{number}" for number in itertools.count(1))
         self._missing = 0
-        self._wanted, self._wanted_dear, self._left = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._wanted, self._wanted_above, self._left = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     @property
     def console(self) -> Console:
@@ -73,11 +85,6 @@ class LiveConsole:
         return self._console
 
     # For those who look at it without being viewers.
-
-    @property
-    def terminal(self) -> Terminal:
-        """The screen, as far as it has been fed; see `offset`."""
-        return self._display.terminal
 
     @property
     def offset(self) -> int:
@@ -98,20 +105,34 @@ class LiveConsole:
         """Returns when the screen may be another than at that revision, or is closed."""
         await self._display.wait_changed(revision)
 
+    async def look(self) -> Shown:
+        """The screen as text.
+
+        Raises:
+            TerminalLost: it is closed.
+        """
+        return await self._display.look()
+
     # Its life.
 
     def connect(
-        self, guest: GuestTerminal, *, add: Callable[[Entry], None], mark: Callable[[str], None]
+        self,
+        guest: GuestTerminal,
+        *,
+        add: Callable[[Entry], None],
+        mark: Callable[[str], None],
+        gap: Callable[[], None],
     ) -> None:
         """Its guest is there, and what stores it."""
-        self._guest, self._add, self.mark = guest, add, mark
+        self._guest, self._add, self.mark, self._gap = guest, add, mark, gap
 
     async def run(self) -> None:
         """Feeds the emulator and serves viewers their screens, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._display.feed_for_ever())
-            tasks.create_task(self._show_for_ever())
-            tasks.create_task(self._show_dear_for_ever())
+            tasks.create_task(self._show_for_ever(self._wanted, scrollback=False))
+            # One with scrollback takes longer, and holds up no other.
+            tasks.create_task(self._show_for_ever(self._wanted_above, scrollback=True))
 
     async def wait_fed(self, seconds: float | None = None) -> None:
         """Returns when the emulator has seen all that has come, or gives up the rest after so long."""
@@ -133,9 +154,9 @@ class LiveConsole:
         self._display.lose(count)
         self._missing += count
 
-    def snapshot(self) -> tuple[int, bytes]:
-        """How many bytes the emulator has seen, and everything it knows."""
-        return self._display.snapshot()
+    async def snapshot(self) -> tuple[int, bytes]:
+        """As `Display.snapshot`."""
+        return await self._display.snapshot()
 
     def close(self) -> None:
         """Gives the emulator back. Idempotent."""
@@ -156,9 +177,24 @@ class LiveConsole:
         if self._guest is not None:
             self._guest.answer(fed.answer)
         # SAFETY: the guest's words; nothing of them goes on but what is printable.
-        title = clean_title(self.terminal.title)
+        title = clean_title(self._display.title)
         if title != self._console.title:
             self.replace(replace(self._console, title=title))
+
+    def _lost(self, loss: Loss) -> None:
+        _log.warning(
+            "console_terminal_lost",
+            console=self._console.id,
+            sandbox=self._console.sandbox,
+            reason=loss.reason,
+            missing_bytes=loss.missing,
+        )
+        self._gap()
+        self._display.touch()
+        self.mark(loss.told)
+        self.notice(loss.told)
+        if loss.is_last:
+            self._on_spent(SPENT)
 
     # What viewers do.
 
@@ -268,47 +304,33 @@ class LiveConsole:
 
     # Screens.
 
-    async def _show_for_ever(self) -> None:
+    async def _show_for_ever(self, wanted: asyncio.Event, *, scrollback: bool) -> None:
         while True:
-            await self._wanted.wait()
-            await asyncio.sleep(self._display.until_screen_s())
-            self._wanted.clear()
-            self.show_screens()
+            await wanted.wait()
+            await asyncio.sleep(self._display.until_screen_s(scrollback=scrollback))
+            wanted.clear()
+            await self.show_screens(scrollback=scrollback)
 
-    def show_screens(self) -> None:
-        """Sends a fresh screen to whoever wants one and reads."""
-        for line in self._wanting(is_dear=False):
-            screen = self._display.screen(lost_bytes=line.backlog.lost_bytes)
-            line.show([*screen, messages.viewers(self._console)])
+    async def show_screens(self, *, scrollback: bool) -> None:
+        """Sends a fresh screen to whoever wants one and reads: of those with scrollback, or of the others."""
+        if not (wanting := self._wanting(scrollback=scrollback)):
+            return
+        lines = max(line.scrollback for line in wanting)
+        screen = await self._display.screen(scrollback=lines)
+        # In this very step. Who came meanwhile has it, too, if it is enough.
+        there = messages.viewers(self._console)
+        for line in self._wanting(scrollback=scrollback):
+            if line.scrollback <= lines:
+                line.show([*screen.told(lost_bytes=line.backlog.lost_bytes), there])
 
-    async def _show_dear_for_ever(self) -> None:
-        while True:
-            await self._wanted_dear.wait()
-            self._wanted_dear.clear()
-            if not (lines := self._wanting(is_dear=True)):
-                continue
-            scrollback = max(line.scrollback for line in lines)
-            copy, there = self._display.copy(), messages.viewers(self._console)
-            lost = [line.backlog.lost_bytes for line in lines]
-            for line in lines:
-                line.hold()
-            began = time.monotonic()
-            first, *rest = await asyncio.to_thread(screen_of_copy, copy, scrollback=scrollback)
-            for line, lost_bytes in zip(lines, lost, strict=True):
-                line.show([messages.with_lost(first, lost_bytes), *rest, there])
-            # Others want the processor, too.
-            await asyncio.sleep(time.monotonic() - began)
-
-    def _wanting(self, *, is_dear: bool) -> list[Line]:
-        """Those who want a screen that is dear, or one that is not."""
+    def _wanting(self, *, scrollback: bool) -> list[Line]:
+        """Those who want a screen with scrollback, or one without."""
         return [
             line
             for line in self._lines.values()
-            if line.wants_screen
-            and not self.is_closed
-            and self._display.is_dear(scrollback=line.scrollback) is is_dear
+            if line.wants_screen and not self.is_closed and (line.scrollback > 0) is scrollback
         ]
 
     def _want(self) -> None:
         self._wanted.set()
-        self._wanted_dear.set()
+        self._wanted_above.set()

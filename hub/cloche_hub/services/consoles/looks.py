@@ -16,6 +16,7 @@ from cloche_hub.domain.console import Console, ConsoleKind, ConsoleState
 from cloche_hub.errors import NotFound
 from cloche_hub.services.consoles.boot import BootConsoles
 from cloche_hub.services.consoles.consoles import Consoles
+from cloche_hub.services.consoles.display import Shown
 from cloche_hub.services.consoles.screen_feed import Look, ScreenFeeds, look_at
 from cloche_hub.services.fair import Turns
 from cloche_hub.services.wanted import while_wanted
@@ -103,11 +104,11 @@ class ConsoleLooks:
         async with self._turns.turn(console.id):
             if (known := self._ended.get(console.id)) is not None:
                 return known
-            terminal = await self._consoles.last_terminal(console)
-            if terminal is None:
+            last = await self._consoles.last_look(console)
+            if last is None:
                 raise NotFound(f"what {console.label} showed last could not be kept", console=console.id)
-            with contextlib.closing(terminal):
-                ended = self._ended[console.id] = _Ended(look_at(console, terminal, revision=0, offset=0))
+            look = look_at(console, Shown(last, offset=0, revision=0, cost_s=0.0))
+            ended = self._ended[console.id] = _Ended(look)
             return ended
 
 

@@ -22,12 +22,6 @@ def screen(size: Size, *, lost_bytes: int) -> bytes:
     return _packed({"screen": {"rows": size.rows, "cols": size.cols, "lost_bytes": lost_bytes}})
 
 
-def with_lost(packed: bytes, lost_bytes: int) -> bytes:
-    """A `screen` message with another number of lost bytes."""
-    size = msgpack.unpackb(packed)["screen"]
-    return screen(Size(size["rows"], size["cols"]), lost_bytes=lost_bytes)
-
-
 def output(data: bytes) -> bytes:
     """What the terminal shows next."""
     return _packed({"output": data})

@@ -6,8 +6,8 @@
 Rules:
 - One look at a console serves all who follow it. Nobody looks, nothing is made.
 - At most `MOST_A_SECOND` looks, a few of which may come at once: who waits for a prompt sees the echo and the prompt
-  as they come. Of a dear screen fewer, so that they take a quarter of the loop at most.
-- SAFETY: the guest chose what shows and how large the screen is: what is told of one is bounded.
+  as they come. Of a dear screen fewer, so that they take a quarter of a processor at most.
+- SAFETY: the guest chose what shows and how large the screen is: what is told of one is bounded by who reads it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgpack
 
 from cloche_hub.domain.console import Console
-from cloche_term import Terminal
+from cloche_hub.services.consoles.display import Shown
+from cloche_term import TerminalLost
 
 MOST_A_SECOND = 30
 AT_ONCE = 6
-MOST_TEXT = 1_000_000
-"""Bytes of a screen's text: every screen of plain letters, and less than a client takes in one message."""
 _REST = 3
 
 
@@ -37,14 +36,6 @@ class Showing(Protocol):
     @property
     def console(self) -> Console:
         """As it is now."""
-        ...
-
-    @property
-    def terminal(self) -> Terminal: ...
-
-    @property
-    def offset(self) -> int:
-        """Bytes of output the terminal has seen."""
         ...
 
     @property
@@ -59,6 +50,14 @@ class Showing(Protocol):
 
     async def wait_changed(self, revision: int) -> None:
         """Returns when the screen may be another than at that revision, or is closed."""
+        ...
+
+    async def look(self) -> Shown:
+        """The screen as text.
+
+        Raises:
+            TerminalLost: it is closed.
+        """
         ...
 
 
@@ -79,7 +78,7 @@ class ScreenFeed:
 
     def __init__(self, showing: Showing) -> None:
         self.followers = 0
-        self._showing = showing
+        self._showing, self._taking = showing, asyncio.Lock()
         self._look: Look | None = None
         self._not_before = 0.0
         # When as many have been taken as may be, were they taken evenly.
@@ -91,14 +90,17 @@ class ScreenFeed:
         Cancelling loses nothing.
         """
         while not self._showing.is_closed:
-            if self._look is None or self._is_old(self._look):
+            look = self._look
+            if look is None or self._is_old(look):
                 if (pause_s := self._not_before - time.monotonic()) > 0:
                     await asyncio.sleep(pause_s)
                     continue
-                self._look = self._take_look()
-            if self._look is not seen:
-                return self._look
-            await self._showing.wait_changed(self._look.revision)
+                look = await self._taken(look)
+                if look is None:
+                    break
+            if look is not seen:
+                return look
+            await self._showing.wait_changed(look.revision)
         # Who has not seen the last one yet gets it; there is no other.
         return self._look if self._look is not seen else None
 
@@ -107,14 +109,21 @@ class ScreenFeed:
         now = (showing.revision, str(showing.console.state), showing.console.driver)
         return (look.revision, look.state, look.driver) != now
 
-    def _take_look(self) -> Look:
-        began = time.monotonic()
-        showing = self._showing
-        look = look_at(showing.console, showing.terminal, revision=showing.revision, offset=showing.offset)
-        now = time.monotonic()
-        self._even_until = max(self._even_until, began) + 1 / MOST_A_SECOND
-        self._not_before = max(self._even_until - (AT_ONCE - 1) / MOST_A_SECOND, now + _REST * (now - began))
-        return look
+    async def _taken(self, old: Look | None) -> Look | None:
+        """Another look than an old one, taken here or meanwhile; None if the screen is gone."""
+        async with self._taking:
+            if self._look is not old:
+                return self._look
+            began = time.monotonic()
+            try:
+                shown = await self._showing.look()
+            except TerminalLost:
+                return None
+            self._look = look_at(self._showing.console, shown)
+            self._even_until = max(self._even_until, began) + 1 / MOST_A_SECOND
+            rested_at = time.monotonic() + _REST * shown.cost_s
+            self._not_before = max(self._even_until - (AT_ONCE - 1) / MOST_A_SECOND, rested_at)
+            return self._look
 
 
 class ScreenFeeds:
@@ -136,33 +145,24 @@ class ScreenFeeds:
                 del self._feeds[showing]
 
 
-def look_at(console: Console, terminal: Terminal, *, revision: int, offset: int) -> Look:
+def look_at(console: Console, shown: Shown) -> Look:
     """What a console shows at this moment."""
-    packed = msgpack.packb(screen_fields(console, terminal, offset=offset), use_bin_type=True)
-    return Look(revision, str(console.state), console.driver, packed)
+    packed = msgpack.packb(screen_fields(console, shown), use_bin_type=True)
+    return Look(shown.revision, str(console.state), console.driver, packed)
 
 
-def screen_fields(console: Console, terminal: Terminal, *, offset: int) -> dict[str, Any]:
+def screen_fields(console: Console, shown: Shown) -> dict[str, Any]:
     """What is told of a screen."""
-    cursor = terminal.cursor
+    look = shown.look
     return {
-        "rows": terminal.rows,
-        "cols": terminal.cols,
-        "lines": _bounded(terminal.text()),
-        "cursor": {"row": cursor.row, "col": cursor.col, "is_visible": cursor.is_visible},
+        "rows": look.rows,
+        "cols": look.cols,
+        "lines": look.lines,
+        "cursor": {"row": look.cursor_row, "col": look.cursor_col, "is_visible": look.is_cursor_visible},
         "title": console.title,
-        "is_alternate": terminal.modes.is_alternate,
-        "first_line": terminal.first_line,
-        "offset": offset,
+        "is_alternate": look.is_alternate,
+        "first_line": look.first_line,
+        "offset": shown.offset,
         "state": str(console.state),
         "driver": console.driver,
     }
-
-
-def _bounded(lines: Sequence[str]) -> list[str]:
-    most = MOST_TEXT // len(lines)
-    return [line if len(line) * 4 <= most else _cut(line, most) for line in lines]
-
-
-def _cut(line: str, most: int) -> str:
-    return line.encode()[:most].decode(errors="ignore")

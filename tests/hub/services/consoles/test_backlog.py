@@ -143,27 +143,13 @@ def test_of_many_notices_the_newest_are_kept() -> None:
     assert sent(backlog) == [str(number).encode() for number in range(92, 100)]
 
 
-def test_what_comes_while_a_screen_is_made_waits_for_it() -> None:
+def test_what_comes_behind_a_screen_follows_it() -> None:
     backlog = Backlog(most_bytes=100)
     backlog.tell(b"notice", now=0, keeps=True)
-    backlog.hold()
     backlog.output(b"o1", 2, now=0)
-    assert (backlog.needs_screen, backlog.is_empty, sent(backlog)) == (False, False, [])
-    backlog.show([b"S"])
+    backlog.show([b"S", b"o1"])
     backlog.output(b"o2", 2, now=0)
-    assert sent(backlog) == [b"S", b"notice", b"o1", b"o2"]
-
-
-def test_who_falls_behind_while_its_screen_is_made_gets_that_and_another_one() -> None:
-    backlog = Backlog(most_bytes=100)
-    backlog.hold()
-    backlog.output(b"x" * 60, 60, now=0)
-    backlog.output(b"y" * 60, 60, now=0)
-    assert backlog.needs_screen
-    assert not backlog.is_empty
-    backlog.show([b"S"])
-    assert sent(backlog) == [b"S"]
-    assert (backlog.needs_screen, backlog.lost_bytes) == (True, 120)
+    assert sent(backlog) == [b"S", b"o1", b"notice", b"o2"]
 
 
 def test_who_wants_a_fresh_screen_gets_one_and_has_lost_nothing() -> None:

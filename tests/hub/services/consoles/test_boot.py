@@ -14,7 +14,7 @@ from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.domain.plain_text import GAP
 from cloche_hub.errors import InternalError, NotFound, WrongState
 from cloche_hub.ports import BootOutput, MachineExit
-from cloche_hub.services.fair import FairTurns
+from cloche_hub.services.fair import FairTurns, Turn
 from tests.support.consoles import Viewing, attach
 from tests.support.fake_hypervisor import BOOT_LOG, FakeMachine
 from tests.support.hub import Client, Time, running_hub, until, within
@@ -215,9 +215,9 @@ async def test_the_machine_is_read_no_faster_than_the_screen_is_made(
         gate = asyncio.Event()
 
         @contextlib.asynccontextmanager
-        async def turn(_fair: FairTurns, _who: str) -> AsyncIterator[None]:
+        async def turn(_fair: FairTurns, _who: str) -> AsyncIterator[Turn]:
             await gate.wait()
-            yield
+            yield Turn()
 
         monkeypatch.setattr(FairTurns, "turn", turn)
         for number in range(10):

@@ -20,6 +20,8 @@ from cloche_hub.errors import (
     WrongState,
 )
 from cloche_hub.ports import StoredScreen
+from cloche_term import TerminalLost
+from cloche_term.apart.terminals import Terminals
 from cloche_wire.aio import Channel
 from tests.support.callbacks import ASK, answering, pending, result_of, write_policy
 from tests.support.consoles import attach, create, terminals
@@ -268,3 +270,24 @@ async def test_the_hub_ends_its_consoles_in_good_order(tmp_path: Path) -> None:
             (AuditName.CONSOLE_ATTACHED, AuditName.CONSOLE_DETACHED),
         ):
             assert (events.count(began), events.count(over)) == (1, 1)
+
+
+async def test_what_terminals_come_from_is_started_with_the_first_sandbox_and_not_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Terminals] = []
+
+    def start(terminals: Terminals) -> None:
+        started.append(terminals)
+        raise TerminalLost("there are no more processes")
+
+    monkeypatch.setattr(Terminals, "start", start)
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.call("sandbox.list")
+        assert started == []
+        # Nobody has asked for a console; who does is told.
+        await client.create(name="a")
+        await until(lambda: started)
+        await client.create(name="b")
+    assert set(started) == {hub.terminals}
+    assert {log["event"] for log in hub.logs if log["log_level"] == "warning"} == {"terminals_not_started"}

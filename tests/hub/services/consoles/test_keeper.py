@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import pytest
 from structlog.testing import capture_logs
@@ -13,12 +13,17 @@ from cloche_hub.errors import StoreFailed
 from cloche_hub.ports import Entry, Size, StoredScreen
 from cloche_hub.services.consoles import keeper
 from cloche_hub.services.consoles.keeper import FULL, ON_AGAIN, Keeper
+from cloche_term import TerminalLost
 from tests.support.casts import header
 from tests.support.fake_recordings import FakeRecordings
 from tests.support.fake_screens import FakeScreenLog, FakeScreens
 from tests.support.hub import until, within
 
 CONSOLE = "con_1"
+
+
+async def nothing() -> None:
+    """Nothing happens meanwhile."""
 
 
 class Kept:
@@ -29,6 +34,8 @@ class Kept:
         self.shown = b""
         self.stored = self.lost = 0
         self.notices: list[str] = []
+        self.on_snapshot: Callable[[], Awaitable[object]] = nothing
+        """Called while the screen is asked for."""
         self.keeper = Keeper(
             log,
             None,
@@ -51,7 +58,8 @@ class Kept:
         self.shown += data
         self.keeper.add(data)
 
-    def _snapshot(self) -> tuple[int, bytes]:
+    async def _snapshot(self) -> tuple[int, bytes]:
+        await self.on_snapshot()
         return len(self.shown) + self.lost, b"snapshot of " + self.shown[-20:]
 
     def _on_stored(self, count: int) -> None:
@@ -186,6 +194,81 @@ async def test_what_is_missing_is_behind_a_snapshot_and_marked() -> None:
         await until(lambda: kept.stored)
         assert (kept.stored, kept.screen.offset, kept.screen.entries) == (100, 107, ())
         assert b"7 bytes are lost here" in kept.text
+
+
+async def test_over_a_gap_a_snapshot_is_stored_and_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, append = asyncio.Event(), FakeScreenLog.append
+    waiting: list[int] = []
+
+    async def slowly(log: FakeScreenLog, offset: int, entries: Sequence[Entry]) -> None:
+        waiting.append(offset)
+        await gate.wait()
+        await append(log, offset, entries)
+
+    monkeypatch.setattr(FakeScreenLog, "append", slowly)
+    async with keeping() as kept:
+        kept.add(b"a" * 100)
+        await until(lambda: waiting)
+        # While something from before it is being stored.
+        kept.add(b"b" * 100)
+        kept.keeper.gap()
+        gate.set()
+        await until(lambda: kept.stored == 200)
+        assert kept.screen == StoredScreen(200, b"snapshot of " + b"b" * 20, ())
+        kept.add(b"c" * 100)
+        await until(lambda: kept.stored == 300)
+        assert kept.screen.entries == (b"c" * 100,)
+        kept.keeper.gap()
+        await until(lambda: not kept.screen.entries)
+        assert (kept.screen.offset, kept.stored) == (300, 300)
+
+
+async def test_a_gap_is_not_forgotten_on_a_full_disk() -> None:
+    async with keeping() as kept:
+        kept.screens.is_full = True
+        kept.add(b"a" * 100)
+        kept.keeper.gap()
+        await until(lambda: kept.notices)
+        kept.screens.is_full = False
+        await until(lambda: kept.stored == 100)
+        assert (kept.screen.offset, kept.screen.entries) == (100, ())
+
+
+async def test_what_comes_before_a_snapshot_is_there_goes_with_it_and_what_comes_later_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checkpoint = FakeScreenLog.checkpoint
+
+    async def add_more(log: FakeScreenLog, offset: int, snapshot: bytes) -> None:
+        if offset == 200:
+            kept.add(b"later" * 20)
+        await checkpoint(log, offset, snapshot)
+
+    async def come() -> None:
+        kept.on_snapshot = nothing
+        await asyncio.sleep(0)
+        kept.add(b"b" * 100)
+
+    monkeypatch.setattr(FakeScreenLog, "checkpoint", add_more)
+    async with keeping() as kept:
+        kept.on_snapshot = come
+        kept.keeper.gap()
+        kept.add(b"a" * 100)
+        await until(lambda: kept.stored == 300)
+        assert kept.screen == StoredScreen(200, b"snapshot of " + b"b" * 20, (b"later" * 20,))
+
+
+async def test_without_a_screen_nothing_is_stored_and_the_keeper_says_so() -> None:
+    async def fail() -> None:
+        raise TerminalLost("there is no terminal")
+
+    with capture_logs() as logs:
+        async with keeping() as kept:
+            kept.on_snapshot = fail
+            kept.add(b"x" * 10)
+            kept.keeper.end()
+            await until(lambda: logs)
+    assert (logs[0]["event"], kept.stored) == ("last_screen_not_stored", 0)
 
 
 async def test_the_end_stores_what_is_left_as_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -230,10 +230,10 @@ async def test_a_defect_costs_its_console_and_no_other(
         await create(client)
         victim, other = await attach(client, console="1"), await attach(client, console="2")
 
-        def break_down(display: Display) -> None:
+        async def break_down(display: Display) -> float:
             if display._pending[0].entry == b"boom":
                 raise ZeroDivisionError
-            feed(display)
+            return await feed(display)
 
         feed = Display._feed_one
         monkeypatch.setattr(Display, "_feed_one", break_down)

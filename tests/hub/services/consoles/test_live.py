@@ -4,57 +4,86 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from cloche_hub.domain import driving
 from cloche_hub.domain.console import Console, Viewer, ViewerMode
 from cloche_hub.domain.driving import AttachMode
 from cloche_hub.ports import Entry, Size
-from cloche_hub.services.consoles import live as live_module
-from cloche_hub.services.consoles.display import Copy, screen_of_copy
+from cloche_hub.services.consoles.emulator import MOST_LOSSES, SPENT, Reopened
 from cloche_hub.services.consoles.guest_terminal import GuestTerminal
 from cloche_hub.services.consoles.live import NOT_DRIVING, LiveConsole
+from cloche_hub.services.consoles.stored import reopen_blank
 from cloche_hub.services.fair import FairTurns
-from cloche_term import open_terminal
+from cloche_term.apart.terminal import ApartTerminal
+from cloche_term.apart.terminals import Terminals, open_terminals
 from cloche_wire.aio import Channel
 from tests.hub.domain.examples import console, viewer
 from tests.support.console_channels import Ends, channel_ends
 from tests.support.consoles import Viewing
-from tests.support.hub import until, within
+from tests.support.hub import ZYGOTE, until, within
 from tests.support.links import quiet
+from tests.term.apart.hostile import CRASH
+
+CRASH_SMALL = CRASH.replace(b"1;8r", b"1;4r")
+"""For a screen of five rows."""
 
 
 class Scene:
     """A live console with a guest in memory, and what it has told."""
 
-    def __init__(self, folder: Path, guest: Ends, stack: contextlib.AsyncExitStack) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        guest: Ends,
+        terminal: ApartTerminal,
+        terminals: Terminals,
+        stack: contextlib.AsyncExitStack,
+    ) -> None:
         self.entries: list[Entry] = []
         self.marks: list[str] = []
+        self.gaps: list[int] = []
+        """How many entries there were at each."""
+        self.spent: list[str] = []
         self.consoles: list[Console] = []
         self.guest: Channel = guest.offered
         self._folder, self._stack = folder, stack
+
+        async def reopen(size: Size, *, is_blank: bool) -> Reopened:
+            del is_blank
+            return await reopen_blank(terminals, size)
+
         self.live = LiveConsole(
             console(rows=5, cols=20),
-            open_terminal(5, 20),
+            terminal,
+            reopen=reopen,
             fair=FairTurns(),
             on_changed=self.consoles.append,
+            on_spent=self.spent.append,
         )
-        terminal = GuestTerminal(guest.opened, check_start=dict, on_output=self.live.output)
-        self.live.connect(terminal, add=self.entries.append, mark=self.marks.append)
+        self.live.connect(
+            GuestTerminal(guest.opened, check_start=dict, on_output=self.live.output),
+            add=self.entries.append,
+            mark=self.marks.append,
+            gap=lambda: self.gaps.append(len(self.entries)),
+        )
         self.guest.accept()
 
-    async def join(self, mode: str = "drive", **fields: Any) -> Viewing:
+    async def join(
+        self, mode: str = "drive", *, scrollback: int = 0, backend: str | None = None, **fields: Any
+    ) -> Viewing:
         """A viewer who has its screen."""
         ends = await self._stack.enter_async_context(channel_ends(self._folder))
         who: Viewer = viewer(1, **{"id": "", "rows": 5, "cols": 20, **fields})
-        line, _step = self.live.join(who, ends.offered, AttachMode(mode), scrollback=0)
+        line, _step = self.live.join(who, ends.offered, AttachMode(mode), scrollback=scrollback)
         line.accept({"console": {}, "viewer": line.viewer_id})
-        viewing = Viewing(ends.opened, await within(ends.opened.wait_accepted()))
+        accepted = await within(ends.opened.wait_accepted())
+        viewing = Viewing(ends.opened, accepted, backend=backend)
         await viewing.until_whole()
         return viewing
 
@@ -63,11 +92,17 @@ class Scene:
         self.live.output(data)
         await within(self.live.wait_fed())
 
+    async def text(self) -> list[str]:
+        """The rows of its screen that are not blank."""
+        return [row for row in (await within(self.live.look())).look.lines if row]
+
 
 @contextlib.asynccontextmanager
 async def scene(folder: Path) -> AsyncIterator[Scene]:
     async with contextlib.AsyncExitStack() as stack:
-        made = Scene(folder, await stack.enter_async_context(channel_ends(folder)), stack)
+        terminals = await stack.enter_async_context(open_terminals(zygote=ZYGOTE))
+        guest = await stack.enter_async_context(channel_ends(folder))
+        made = Scene(folder, guest, await terminals.open(5, 20), terminals, stack)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(made.live.run())
             try:
@@ -102,7 +137,7 @@ async def test_what_is_shown_goes_to_the_emulator_then_to_what_stores_it_and_ans
         await made.show(b"ab\x1b[6n")
         assert made.entries == [b"ab\x1b[6n"]
         assert await within(made.guest.read(1)) == b"\x1b[1;3R"
-        assert (made.live.offset, made.live.terminal.text()[0]) == (6, "ab")
+        assert (made.live.offset, await made.text()) == (6, ["ab"])
 
 
 async def test_a_hostile_title_is_told_clean_and_only_when_it_is_another(tmp_path: Path) -> None:
@@ -227,35 +262,88 @@ async def test_who_is_behind_gets_the_newest_screen_and_hears_how_much_it_missed
         assert made.live._lines[slow.id].backlog.bytes <= 256 << 10
         await slow.until(lambda: slow.screens == 2 and slow.text and slow.text[-1].endswith("9999"))
         assert slow.lost_bytes > 200_000
-        assert slow.text == [row for row in made.live.terminal.text() if row]
+        assert slow.text == await made.text()
 
 
-async def test_a_screen_that_is_dear_to_make_is_made_of_a_copy_and_what_comes_meanwhile_follows(
+async def test_what_comes_while_a_screen_with_scrollback_is_made_follows_it_and_plain_ones_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate, made_of = threading.Event(), screen_of_copy
+    gate, dump = asyncio.Event(), ApartTerminal.dump
+    making: list[int] = []
 
-    def make(copy: Copy, *, scrollback: int) -> list[bytes]:
-        gate.wait(10)
-        return made_of(copy, scrollback=scrollback)
+    async def slowly(terminal: ApartTerminal, *, scrollback_lines: int) -> bytes:
+        if scrollback_lines:
+            making.append(scrollback_lines)
+            await gate.wait()
+        return await dump(terminal, scrollback_lines=scrollback_lines)
 
-    monkeypatch.setattr(live_module, "screen_of_copy", make)
-    async with scene(tmp_path) as made:
+    async with scene(tmp_path) as made, asyncio.TaskGroup() as tasks:
         await made.show(b"".join(b"line %d\r\n" % number for number in range(20)))
-        ends = await made._stack.enter_async_context(channel_ends(tmp_path))
-        line, _ = made.live.join(viewer(1, id=""), ends.offered, AttachMode.WATCH, scrollback=100)
-        line.accept({"console": {}, "viewer": line.viewer_id})
         other = await made.join("watch")
-        await until(lambda: line.backlog._is_held)
-        await made.show(b"meanwhile")
+        monkeypatch.setattr(ApartTerminal, "dump", slowly)
+        coming = [tasks.create_task(made.join("watch", scrollback=lines)) for lines in (100, 7)]
+        await until(lambda: making)
+        made.live.output(b"meanwhile")
         await other.until_shown("meanwhile")
         gate.set()
-        later = Viewing(ends.opened, await within(ends.opened.wait_accepted()))
-        await later.until_shown("meanwhile")
-        assert later.terminal is not None
-        assert later.text == other.text
-        assert later.terminal.scrollback_rows == 16
-        assert later.offset == other.offset
+        for later in [await within(task) for task in coming]:
+            await later.until_shown("meanwhile")
+            assert later.terminal is not None
+            assert later.text == other.text
+            assert later.terminal.scrollback_rows == 16
+            assert later.offset == other.offset
+        assert making == [100]
+
+
+async def test_who_wants_more_scrollback_than_is_being_shown_gets_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, dump = asyncio.Event(), ApartTerminal.dump
+    making: list[int] = []
+
+    async def slowly(terminal: ApartTerminal, *, scrollback_lines: int) -> bytes:
+        making.append(scrollback_lines)
+        await gate.wait()
+        return await dump(terminal, scrollback_lines=scrollback_lines)
+
+    async with scene(tmp_path) as made, asyncio.TaskGroup() as tasks:
+        await made.show(b"".join(b"line %d\r\n" % number for number in range(20)))
+        monkeypatch.setattr(ApartTerminal, "dump", slowly)
+        few = tasks.create_task(made.join("watch", scrollback=3))
+        await until(lambda: making)
+        many = tasks.create_task(made.join("watch", scrollback=10))
+        await until(lambda: len(made.live._wanting(scrollback=True)) == 2)
+        gate.set()
+        rows = [(await within(task)).terminal for task in (few, many)]
+        assert [terminal and terminal.scrollback_rows for terminal in rows] == [3, 10]
+
+
+async def test_a_terminal_that_is_lost_is_told_marked_and_stored_and_viewers_go_on(tmp_path: Path) -> None:
+    async with scene(tmp_path) as made:
+        ann = await made.join(backend="bittty")
+        with capture_logs() as logs:
+            await made.show(b"\x1b]2;one\x07")
+            await made.show(CRASH_SMALL)
+            await made.show(b"\x1b[H\x1b[Jon")
+        await ann.until_shown("on")
+        (told,) = made.marks[1:]
+        assert told in ann.notices
+        assert f"miss {8 + len(CRASH_SMALL)} bytes" in told
+        assert (ann.screens, made.gaps, made.spent) == (1, [1], [])
+        assert await made.text() == ["on"]
+        (log,) = logs
+        assert (log["event"], log["missing_bytes"]) == ("console_terminal_lost", 8 + len(CRASH_SMALL))
+
+
+async def test_a_console_that_loses_its_terminal_again_and_again_is_spent(tmp_path: Path) -> None:
+    async with scene(tmp_path) as made:
+        for number in range(MOST_LOSSES + 1):
+            assert made.spent == []
+            await made.show(CRASH_SMALL)
+            assert len(made.gaps) == number + 1
+        assert made.spent == [SPENT]
+        await made.show(b"more")
+        assert (len(made.gaps), made.entries[-1], await made.text()) == (MOST_LOSSES + 1, b"more", [])
 
 
 async def test_who_waits_hears_when_all_have_left(tmp_path: Path) -> None:
@@ -274,7 +362,7 @@ async def test_what_is_missing_is_told_to_whoever_comes(tmp_path: Path) -> None:
         ann = await made.join()
         await ann.until(lambda: "42 bytes of what it showed are lost" in ann.notices)
         assert ann.offset == 42
-        assert made.live.snapshot()[0] == 42
+        assert (await within(made.live.snapshot()))[0] == 42
 
 
 async def test_who_only_looks_is_woken_by_what_is_shown(tmp_path: Path) -> None:
@@ -296,5 +384,5 @@ async def test_a_line_whose_console_is_closed_waits_for_no_screen(tmp_path: Path
         line.refresh()
         made.live.close()
         await within(line.wait_drained())
-        made.live.show_screens()
+        await within(made.live.show_screens(scrollback=False))
         await until(lambda: line.is_drained)

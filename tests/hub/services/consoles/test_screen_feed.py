@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import msgpack
@@ -12,8 +10,12 @@ import pytest
 
 from cloche_hub.domain.console import Console, ended
 from cloche_hub.services.consoles import screen_feed
-from cloche_hub.services.consoles.screen_feed import MOST_TEXT, Look, ScreenFeed, ScreenFeeds
-from cloche_term import Terminal, open_terminal
+from cloche_hub.services.consoles.display import Shown
+from cloche_hub.services.consoles.screen_feed import Look, ScreenFeed, ScreenFeeds
+from cloche_term import TerminalLost
+from cloche_term.apart.frames import MOST_TEXT
+from cloche_term.apart.terminal import ApartTerminal
+from cloche_term.apart.terminals import Terminals
 from tests.hub.domain.examples import MOMENT, console
 from tests.support.hub import within
 
@@ -21,22 +23,23 @@ from tests.support.hub import within
 class Showing:
     """A console whose output a test makes up."""
 
-    def __init__(self, rows: int = 4, cols: int = 20) -> None:
+    def __init__(self, terminal: ApartTerminal) -> None:
         self.console: Console = replace(console(), title="vim")
-        self.terminal: Terminal = open_terminal(rows, cols)
-        self.offset = self.revision = 0
+        self.terminal = terminal
+        self.offset = self.revision = self.looks = 0
+        self.cost_s = 0.0
         self.is_closed = False
         self._changed = asyncio.Event()
 
-    def shows(self, data: bytes) -> None:
-        self.terminal.feed(data)
+    async def shows(self, data: bytes) -> None:
+        await within(self.terminal.feed(data))
         self.offset += len(data)
         self.revision += 1
         self._changed.set()
 
     def close(self) -> None:
         self.is_closed = True
-        self.terminal.close()
+        self.terminal.kill()
         self._changed.set()
 
     async def wait_changed(self, revision: int) -> None:
@@ -44,14 +47,15 @@ class Showing:
             self._changed.clear()
             await self._changed.wait()
 
+    async def look(self) -> Shown:
+        self.looks += 1
+        look = await self.terminal.look()
+        return Shown(look, self.offset, self.revision, self.cost_s)
+
 
 @pytest.fixture
-def showing() -> Iterator[Showing]:
-    one = Showing()
-    try:
-        yield one
-    finally:
-        one.terminal.close()
+async def showing(terminals: Terminals) -> Showing:
+    return Showing(await terminals.open(4, 20))
 
 
 @pytest.fixture
@@ -67,7 +71,7 @@ def first_line_of(look: Look | None) -> str:
 
 
 async def test_a_look_says_what_shows_and_where_the_cursor_is(showing: Showing) -> None:
-    showing.shows(b"one\r\ntwo\r\nthree\r\nfour\r\nfive\x1b[?25l")
+    await showing.shows(b"one\r\ntwo\r\nthree\r\nfour\r\nfive\x1b[?25l")
     look = await within(ScreenFeed(showing).newer(None))
     assert look is not None
     assert msgpack.unpackb(look.packed) == {
@@ -93,7 +97,7 @@ async def test_all_who_follow_get_the_same_look(showing: Showing, fast: None) ->
         async with asyncio.TaskGroup() as tasks:
             waiting = [tasks.create_task(within(feed.newer(first))) for feed in (one, other, one)]
             await asyncio.sleep(0)
-            showing.shows(b"more")
+            await showing.shows(b"more")
         second = {task.result() for task in waiting}
         assert len(second) == 1
         assert first_line_of(second.pop()) == "more"
@@ -105,7 +109,7 @@ async def test_who_is_late_gets_the_newest_and_nothing_in_between(showing: Showi
     feed = ScreenFeed(showing)
     first = await within(feed.newer(None))
     for letter in (b"\ra", b"\rb", b"\rc"):
-        showing.shows(letter)
+        await showing.shows(letter)
         await asyncio.sleep(0)
     last = await within(feed.newer(first))
     assert first_line_of(last) == "c"
@@ -132,11 +136,11 @@ async def test_looks_are_taken_no_more_often_than_they_may(
     feed = ScreenFeed(showing)
     look = await feed.newer(None)
     for number in range(1, screen_feed.AT_ONCE):
-        showing.shows(b"\r%d" % number)
+        await showing.shows(b"\r%d" % number)
         look = await feed.newer(look)
     assert not slept
     for number in range(3):
-        showing.shows(b"\rlater %d" % number)
+        await showing.shows(b"\rlater %d" % number)
         look = await feed.newer(look)
         assert first_line_of(look) == f"later {number}"
     assert slept == [pytest.approx(1 / screen_feed.MOST_A_SECOND)] * 3
@@ -144,7 +148,7 @@ async def test_looks_are_taken_no_more_often_than_they_may(
 
 async def test_an_end_is_seen_although_nothing_more_is_shown(showing: Showing, fast: None) -> None:
     feed = ScreenFeed(showing)
-    showing.shows(b"bye")
+    await showing.shows(b"bye")
     first = await within(feed.newer(None))
     showing.console = ended(showing.console, at=MOMENT)
     last = await within(feed.newer(first))
@@ -166,23 +170,62 @@ async def test_a_follower_learns_that_the_screen_is_gone(showing: Showing) -> No
     assert await within(ScreenFeed(showing).newer(None)) is None
 
 
-@contextmanager
-def large(rows: int, cols: int) -> Iterator[Showing]:
-    one = Showing(rows, cols)
-    try:
-        yield one
-    finally:
-        one.terminal.close()
+async def test_a_screen_that_is_gone_while_it_is_looked_at_is_the_end(
+    showing: Showing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def close_meanwhile() -> Shown:
+        showing.close()
+        raise TerminalLost("closed")
+
+    monkeypatch.setattr(showing, "look", close_meanwhile)
+    assert await within(ScreenFeed(showing).newer(None)) is None
 
 
-async def test_the_largest_screen_of_letters_is_told_whole_and_none_is_ever_larger() -> None:
-    with large(1000, 1000) as showing:
-        showing.shows(b"x" * 1_000_000)
-        look = await within(ScreenFeed(showing).newer(None))
-        assert look is not None
-        assert msgpack.unpackb(look.packed)["lines"] == ["x" * 1000] * 1000
-        showing.shows(b"\x1b[H" + "\u20ac".encode() * 1_000_000)
-        look = await within(ScreenFeed(showing).newer(None))
-        assert look is not None
-        assert len(look.packed) < MOST_TEXT * 1.01
-        assert set(msgpack.unpackb(look.packed)["lines"]) == {"\u20ac" * 333}
+async def test_who_asks_while_a_look_is_taken_gets_that_one_also_if_who_took_it_leaves(
+    showing: Showing, fast: None
+) -> None:
+    feed = ScreenFeed(showing)
+    async with asyncio.TaskGroup() as tasks:
+        waiting = [tasks.create_task(within(feed.newer(None))) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        await within(asyncio.wait(waiting))
+    assert waiting[1].result() is waiting[2].result()
+    # Of the one who left, and one for the others.
+    assert showing.looks == 2
+
+
+async def test_after_a_dear_look_there_is_none_for_a_multiple_of_what_it_took(
+    showing: Showing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, slept = 100.0, []
+    rest = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        slept.append(seconds)
+        now += seconds
+        await rest(0)
+
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    monkeypatch.setattr("asyncio.sleep", sleep)
+    feed, showing.cost_s = ScreenFeed(showing), 0.5
+    look = await feed.newer(None)
+    await showing.shows(b"x")
+    await feed.newer(look)
+    assert slept == [pytest.approx(1.5)]
+
+
+async def test_the_largest_screen_of_letters_is_told_whole_and_none_is_ever_larger(
+    terminals: Terminals,
+) -> None:
+    showing = Showing(await terminals.open(1000, 1000))
+    await showing.shows(b"x" * 1_000_000)
+    look = await within(ScreenFeed(showing).newer(None))
+    assert look is not None
+    assert msgpack.unpackb(look.packed)["lines"] == ["x" * 1000] * 1000
+    await showing.shows(b"\x1b[H" + "\u20ac".encode() * 1_000_000)
+    look = await within(ScreenFeed(showing).newer(None))
+    assert look is not None
+    assert len(look.packed) < MOST_TEXT * 1.01
+    assert set(msgpack.unpackb(look.packed)["lines"]) == {"\u20ac" * 333}
