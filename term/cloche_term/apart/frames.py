@@ -42,7 +42,7 @@ MOST_TYPED_BYTES = 1024
 _MOST_LINES = 0xFFFFFFFF
 _MOST_CPU_US = 0xFFFFFFFF
 _STATE = struct.Struct("!HHBQIH")
-_LOOK = struct.Struct("!HHBQ")
+_LOOK = struct.Struct("!HHBq")
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """What no text has that is shown."""
 
@@ -214,7 +214,12 @@ def read_look(state: State, rest: bytes) -> Look:
         raise FrameError(f"a look that cannot be read: {error}") from error
     if len(lines) != state.rows or len(rest) > _LOOK.size + MOST_TEXT + state.rows:
         raise FrameError(f"a look of {len(lines)} rows and {len(rest)} bytes at a screen of {state.rows}")
-    if row >= state.rows or col >= state.cols or first_line > MOST_NUMBER or any(map(CONTROLS.search, lines)):
+    if (
+        row >= state.rows
+        or col >= state.cols
+        or abs(first_line) > MOST_NUMBER
+        or any(map(CONTROLS.search, lines))
+    ):
         raise FrameError("a look at what no screen shows")
     return Look(
         rows=state.rows,

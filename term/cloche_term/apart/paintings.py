@@ -35,7 +35,7 @@ MOST_CHARACTERS_A_CELL = 128
 """Of a run, on average; what has more is shown as so many unknown characters."""
 UNKNOWN = "\ufffd"
 
-_HEAD = struct.Struct("!IHHBBBHBBQQQ")
+_HEAD = struct.Struct("!IHHBBBHBBqqq")
 _COUNTS = struct.Struct("!IIII")
 _STYLE = struct.Struct("!IIIHB")
 _NUMBER_BYTES = array("I").itemsize
@@ -121,7 +121,7 @@ def read_painting(state: State, told: bytes, *, known_size: tuple[int, int] | No
         raise FrameError("a cursor that is not in the view")
     if mouse >= len(_TRACKINGS) or kitty > _MOST_KITTY_FLAGS or modes >> len(_MODE_FLAGS):
         raise FrameError("modes that nobody knows")
-    if max(first, view, above) > MOST_NUMBER:
+    if max(abs(first), abs(view), above) > MOST_NUMBER or above < 0:
         raise FrameError("more lines than there ever are")
     return Painting(
         rows=rows,
@@ -150,7 +150,9 @@ def _head_of(terminal: Terminal, number: int) -> bytes:
         _bits(modes, _MODE_FLAGS),
         _TRACKINGS.index(modes.mouse),
         modes.kitty_keyboard & _MOST_KITTY_FLAGS,
-        *(max(lines, 0) for lines in (terminal.first_line, terminal.view_line, terminal.scrollback_rows)),
+        terminal.first_line,
+        terminal.view_line,
+        terminal.scrollback_rows,
     )
 
 

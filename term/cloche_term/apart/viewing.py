@@ -26,7 +26,7 @@ PLACE = struct.Struct("!HH")
 _LIMIT = struct.Struct("!H")
 _KEY = struct.Struct("!B")
 _MOUSE = struct.Struct("!BBBii")
-_MATCH = struct.Struct("!QHI")
+_MATCH = struct.Struct("!qHI")
 
 _KEY_HELD = ("ctrl", "alt", "shift", "command")
 _MOUSE_HELD = ("ctrl", "alt", "shift")
@@ -84,7 +84,8 @@ def told(terminal: Terminal, kind: Kind, payload: bytes) -> bytes:
     elif kind is Kind.SEARCH:
         (limit,) = _LIMIT.unpack_from(payload)
         matches = terminal.search(payload[_LIMIT.size :].decode(), limit=limit)
-        answer = b"".join(_MATCH.pack(*match) for match in matches)
+        # The native search has been seen to tell of places that are none.
+        answer = b"".join(_MATCH.pack(*match) for match in matches if _can_be(match))
     elif kind is Kind.LINES:
         answer = "".join(f"{line}\n" for line in terminal.lines(*LINES.unpack(payload))).encode(
             errors="replace"
@@ -121,9 +122,8 @@ def read_matches(answer: bytes, *, limit: int) -> tuple[Match, ...]:
     if len(answer) % _MATCH.size or len(answer) > _MATCH.size * max(0, min(limit, MOST_MATCHES)):
         raise FrameError(f"{len(answer)} bytes of matches")
     matches = tuple(Match(*match) for match in _MATCH.iter_unpack(answer))
-    for line, col, cells in matches:
-        if line > MOST_NUMBER or col >= LARGEST_SIZE or not 0 < cells <= LARGEST_SIZE * LARGEST_SIZE:
-            raise FrameError("a match where nothing can be")
+    if not all(map(_can_be, matches)):
+        raise FrameError("a match where nothing can be")
     return matches
 
 
@@ -155,6 +155,11 @@ def read_link(answer: bytes) -> str:
     if len(answer) > MOST_LINK_BYTES or not link.isprintable():
         raise FrameError("a link with control characters, or of a length that none has")
     return link
+
+
+def _can_be(match: Match) -> bool:
+    line, col, cells = match
+    return abs(line) <= MOST_NUMBER and 0 <= col < LARGEST_SIZE and 0 < cells <= LARGEST_SIZE * LARGEST_SIZE
 
 
 def _within(number: int, farthest: int) -> int:

@@ -37,6 +37,7 @@ _VIEWING = (
     *(Kind.SCROLL, Kind.SCROLL_TO, Kind.SCROLL_TO_END, Kind.SEARCH, Kind.LINES, Kind.LINK),
     *(Kind.KEY, Kind.MOUSE, Kind.PASTE, Kind.FOCUS),
 )
+_SIZING = (Kind.OPEN, Kind.RESIZE)
 _READING = (Kind.DUMP, Kind.SNAPSHOT, Kind.LOOK, *_VIEWING)
 
 
@@ -58,6 +59,8 @@ class Host:
 
         Raises:
             MemoryError: what changes the terminal does not fit.
+            ValueError: what changes the terminal has failed as nobody expects it to.
+            struct.error: as above.
         """
         began = time.process_time()
         try:
@@ -69,10 +72,15 @@ class Host:
             return frame(Status.DONE, payload)
         except SnapshotUnreadable as error:
             return _failure(Status.UNREADABLE, error)
-        except (ValueError, struct.error) as error:
-            return _failure(Status.REFUSED, error)
         except TerminalError as error:
             return _failure(Status.FAILED, error)
+        except (ValueError, struct.error) as error:
+            if kind in _SIZING:
+                return _failure(Status.REFUSED, error)
+            if kind in _READING:
+                return _failure(Status.FAILED, error)
+            # Nobody knows what it is now.
+            raise
         except MemoryError:
             if kind not in _READING:
                 raise
@@ -89,7 +97,7 @@ class Host:
             self._terminal = restore(payload[LINES.size :], scrollback_lines=lines)
             return self._terminal, b""
         if self._terminal is None:
-            raise ValueError("no terminal has been opened yet")
+            raise TerminalError("no terminal has been opened yet")
         return self._terminal, self._ask(self._terminal, kind, payload)
 
     def _ask(self, terminal: Terminal, kind: Kind, payload: bytes) -> bytes:

@@ -1,21 +1,13 @@
-"""Terminals in processes of their own, from one process that all tests share; they end with their test."""
+"""Terminals in processes of their own, from the process that all tests share; they end with their test."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
 from cloche_term.apart.terminals import Terminals, open_terminals
 from cloche_term.apart.zygote import Zygote
-
-
-@pytest.fixture(scope="session")
-def zygote() -> Iterator[Zygote]:
-    """What terminals come from; it takes half a second to start."""
-    zygote = Zygote()
-    yield zygote
-    zygote.close()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from cloche_term import SnapshotUnreadable, TerminalError, open_terminal
 from cloche_term.apart.calls import Calls
 from cloche_term.apart.frames import HEAD, SIZE, Kind, Status, frame, most_answered, state_of
 from cloche_term.errors import TerminalLost
+from cloche_term.terminal import MOST_ANSWER_BYTES
 from tests.term.apart.workers import worker_of
 
 STATE = state_of(open_terminal(3, 20, backend="bittty"), revision=0, cpu_s=0.25)
@@ -67,22 +68,25 @@ async def test_what_cannot_be_done_is_told_and_the_terminal_goes_on(
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "why"),
     [
-        frame(9, b""),
-        frame(Status.DONE, b"no state"),
-        frame(Status.FAILED, b"\x1b[2J"),
-        frame(Status.FAILED, b"x" * 1001),
-        HEAD.pack(Status.DONE, most_answered(Kind.FEED) + 1),
+        (frame(9, b""), "not a valid Status"),
+        (frame(Status.DONE, b"no state"), "without a state"),
+        (frame(Status.FAILED, b"\x1b[2J"), "nobody can read"),
+        (frame(Status.FAILED, b"x" * 1001), "nobody can read"),
+        (HEAD.pack(Status.DONE, most_answered(Kind.FEED) + 1), "nobody has asked"),
+        (frame(Status.DONE, STATE + bytes(MOST_ANSWER_BYTES + 1)), "for FEED"),
     ],
-    ids=["no status", "no state", "controls", "a tale", "too long"],
+    ids=["no status", "no state", "controls", "a tale", "too long", "more than is answered"],
 )
-async def test_an_answer_that_is_none_loses_the_worker(answer: bytes) -> None:
+async def test_an_answer_that_is_none_loses_the_worker(answer: bytes, why: str) -> None:
     async with worker_of() as worker, asyncio.TaskGroup() as tasks:
         asked = tasks.create_task(_error_of(worker.calls))
         await worker.hear()
         await worker.say(answer)
-        assert isinstance(await asked, TerminalLost)
+        error = await asked
+        assert isinstance(error, TerminalLost)
+        assert why in str(error)
         assert await worker.process.wait(within_s=10)
 
 

@@ -94,3 +94,32 @@ def test_its_workers_end_with_it() -> None:
     for _, pidfd, ours in workers:
         ours.close()
         os.close(pidfd)
+
+
+_PARENT = """
+import os, subprocess, sys
+command = [sys.executable, "-P", "-m", "cloche_term.apart.forking", sys.argv[1], str(os.getpid()), str(1 << 28)]
+print(subprocess.Popen(command, pass_fds=[int(sys.argv[1])]).pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_it_ends_with_its_parent_also_where_somebody_else_has_the_control_socket() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        ours.settimeout(20)
+        parent = subprocess.Popen(
+            [sys.executable, "-c", _PARENT, str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        with parent:
+            assert parent.stdout is not None
+            forking = watch([int(parent.stdout.readline())])
+            try:
+                _, pidfd, connection = worker(ours)
+            finally:
+                parent.kill()
+        connection.close()
+        assert all_end([*forking, pidfd])

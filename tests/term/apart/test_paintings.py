@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from array import array
 from contextlib import closing
 
 import pytest
 
 from cloche_term import CursorShape, MouseTracking, Run, Style, Underline, open_terminal
+from cloche_term.apart import paintings
 from cloche_term.apart.frames import FrameError, State
 from cloche_term.apart.paintings import (
     MOST_CHARACTERS_A_CELL,
@@ -154,6 +156,44 @@ def test_a_head_that_says_what_cannot_be_is_refused(place: int, value: int) -> N
         payload[place] = value
         with pytest.raises(FrameError):
             read_painting(state_of(terminal), bytes(payload), known_size=None)
+
+
+@pytest.mark.parametrize(
+    ("styles", "places", "runs", "why"),
+    [
+        ([b""], [0, 1], [(10, 0, 10)], None),
+        ([b""] * 2, [0, 1], [(10, 0, 10)], "styles"),
+        ([b""], [0, 1, 1, 1], [(10, 0, 10), (10, 0, 10)], "rows"),
+        ([b""], [0, 11], [(1, 0, 1)] * 11, "runs"),
+        ([b""], [0, 1], [(5, 0, 10), (5, 0, 1)], "no row"),
+        ([b""], [0, 1], [(10 * MOST_CHARACTERS_A_CELL + 1, 0, 10)], "characters"),
+        ([b""], [0, 1], [(10, 1, 10)], "no style"),
+        ([b"\1"], [0, 1], [(10, 0, 10)], "color"),
+    ],
+    ids=["right", "styles", "rows", "runs", "runs of no row", "characters", "no style", "color"],
+)
+def test_a_body_that_says_too_much_is_refused(
+    styles: list[bytes], places: list[int], runs: list[tuple[int, int, int]], why: str | None
+) -> None:
+    with closing(open_terminal(1, 10, backend="bittty")) as terminal:
+        state, head = state_of(terminal), painted(terminal)[: paintings._HEAD.size]
+    text = b"x" * sum(run[0] for run in runs)
+    told = b"".join(
+        (
+            head,
+            paintings._COUNTS.pack(len(styles), len(places) // 2, len(runs), len(text)),
+            *(style.rjust(4, b"\0").ljust(paintings._STYLE.size, b"\0") for style in styles),
+            array(
+                "I", [*places, *(number for numbers in zip(*runs, strict=True) for number in numbers)]
+            ).tobytes(),
+            text,
+        )
+    )
+    if why is None:
+        assert set(read_painting(state, told, known_size=None).rows) == {0}
+    else:
+        with pytest.raises(FrameError, match=why):
+            read_painting(state, told, known_size=None)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -117,6 +117,20 @@ async def test_terminals_can_be_opened_again_when_the_process_they_come_from_was
         await expect_lost(terminal)
 
 
+async def test_who_waits_for_a_terminal_when_that_process_is_killed_gets_one_of_the_next() -> None:
+    async with open_terminals(patience_s=30) as terminals, asyncio.TaskGroup() as tasks:
+        await terminals.open(3, 20)
+        pid = terminals._zygote.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        opening = [tasks.create_task(terminals.open(3, 20)) for _ in range(4)]
+        await asyncio.sleep(0)
+        os.kill(pid, signal.SIGKILL)
+        assert [await first_line_of(await one) for one in opening] == [""] * 4
+        # Who notices late does not wait for the end of the one that has been started meanwhile.
+        assert await terminals._has_ended(pid)
+
+
 _PARENT = """
 import asyncio, sys
 from cloche_term.apart.terminals import open_terminals

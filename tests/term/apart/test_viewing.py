@@ -49,6 +49,19 @@ def test_matches_are_those_of_the_terminal(terminal: Terminal) -> None:
     assert told(terminal, Kind.SEARCH, viewing.pack_search("nothing", 1 << 40)) == b""
 
 
+class Strange:
+    """A terminal that finds a text where nothing is."""
+
+    def search(self, _text: str, *, limit: int) -> tuple[Match, ...]:
+        return (Match(1, 2, -3), Match(1, 2, 3), Match(1, 5000, 1))[:limit]
+
+
+def test_matches_where_nothing_can_be_are_not_told() -> None:
+    strange: Terminal = Strange()  # type: ignore[assignment]
+    answer = told(strange, Kind.SEARCH, viewing.pack_search("x", 5))
+    assert read_matches(answer, limit=5) == (Match(1, 2, 3),)
+
+
 def test_lines_are_those_of_the_terminal(terminal: Terminal) -> None:
     answer = told(terminal, Kind.LINES, viewing.pack_lines_between(18, 1 << 70))
     assert read_lines(answer, most=10) == ("line 18", "line 19", "link")
@@ -83,11 +96,12 @@ def test_a_mouse_outside_of_the_screen_is_told_like_any_other(terminal: Terminal
         (b"x", 10),
         (viewing._MATCH.pack(1, 2, 3) * 2, 1),
         (viewing._MATCH.pack(1 << 60, 0, 1), 10),
+        (viewing._MATCH.pack(-(1 << 60), 0, 1), 10),
         (viewing._MATCH.pack(1, 1000, 1), 10),
         (viewing._MATCH.pack(1, 1, 0), 10),
         (viewing._MATCH.pack(1, 1, 0xFFFFFFFF), 10),
     ],
-    ids=["cut", "too many", "too far down", "too far right", "nothing", "too much"],
+    ids=["cut", "too many", "too far down", "too far up", "too far right", "nothing", "too much"],
 )
 def test_matches_where_nothing_can_be_are_refused(answer: bytes, limit: int) -> None:
     with pytest.raises(FrameError):
