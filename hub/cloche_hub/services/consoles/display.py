@@ -118,11 +118,6 @@ class Display:
         """What the program has called its window."""
         return self._emulator.title
 
-    @property
-    def pid(self) -> int:
-        """Of the emulator's process."""
-        return self._emulator.pid
-
     # What comes.
 
     def output(self, data: bytes) -> bytes:

@@ -28,6 +28,7 @@ T = TypeVar("T")
 MOST_LOSSES, LOSSES_WITHIN_S = 3, 60.0
 """So many within so long are got over; with the next one the emulator is spent."""
 SPENT = "what it shows crashes the terminal emulator again and again"
+NONE_LEFT = "its terminal was lost, and the hub can open no other"
 
 # SAFETY: a worker that a guest has taken over may answer that what is asked makes no sense.
 _FAILED = (TerminalError, ValueError)
@@ -65,14 +66,16 @@ class Loss:
     reason: str
     missing: int
     """Bytes of output that the other one has not seen."""
-    is_last: bool
-    """Whether it is not fed any more."""
+    ends: str | None
+    """Why it is not fed any more; None: it goes on."""
 
     @property
     def told(self) -> str:
         """What people are told of it."""
-        if self.is_last:
-            return f"{SPENT}: this console ends"
+        if self.ends is not None:
+            return f"{self.ends}: this console ends"
+        if not self.missing:
+            return "the terminal emulator was lost, and another one shows the same"
         return (
             "the terminal emulator was lost with what this console shows: "
             f"screens made from now on miss {self.missing} bytes of it"
@@ -116,11 +119,6 @@ class Emulator:
     def title(self) -> str:
         """What the program has called its window."""
         return self._terminal.state.title
-
-    @property
-    def pid(self) -> int:
-        """Of the terminal's process."""
-        return self._terminal.pid
 
     def skip(self, count: int) -> None:
         """So many bytes are missing, and count as seen."""
@@ -205,8 +203,8 @@ class Emulator:
         self._terminal.kill()
         now = self._clock()
         recent = [at for at in self._lost_at if now - at < LOSSES_WITHIN_S]
-        is_last = len(recent) >= MOST_LOSSES
-        opened = await self._opened(is_blank=is_blank or is_last)
+        ends = SPENT if len(recent) >= MOST_LOSSES else None
+        opened = await self._opened(is_blank=is_blank or ends is not None)
         # From here on nothing waits: who was cancelled before has changed nothing.
         if self._is_closed and opened is not None:
             opened.terminal.kill()
@@ -214,12 +212,13 @@ class Emulator:
         self.offset += skipped
         self._lost_at = [*recent, now]
         self.losses += 1
-        self.is_spent = is_last or opened is None
-        if opened is not None:
-            self._terminal = opened.terminal
+        if opened is None:
+            seen, ends = 0, ends or NONE_LEFT
+        else:
+            seen, self._terminal = opened.seen, opened.terminal
+        self.is_spent = ends is not None
         self.cost_s = self._clock() - began
-        seen = 0 if opened is None else opened.seen
-        self._on_lost(Loss(str(error), max(0, self.offset - seen), self.is_spent))
+        self._on_lost(Loss(str(error), max(0, self.offset - seen), ends))
 
     async def _opened(self, *, is_blank: bool) -> Reopened | None:
         """Another terminal of the size that this one has; None if there is none."""

@@ -29,7 +29,7 @@ from cloche_hub.domain.driving import AttachMode, Step
 from cloche_hub.ports import Entry, Size
 from cloche_hub.services.consoles import messages
 from cloche_hub.services.consoles.display import Display, Fed, Shown
-from cloche_hub.services.consoles.emulator import SPENT, Emulator, Loss, Reopen
+from cloche_hub.services.consoles.emulator import Emulator, Loss, Reopen
 from cloche_hub.services.consoles.guest_terminal import GuestTerminal
 from cloche_hub.services.consoles.line import Line
 from cloche_hub.services.fair import FairTurns
@@ -193,8 +193,8 @@ class LiveConsole:
         self._display.touch()
         self.mark(loss.told)
         self.notice(loss.told)
-        if loss.is_last:
-            self._on_spent(SPENT)
+        if loss.ends is not None:
+            self._on_spent(loss.ends)
 
     # What viewers do.
 

@@ -12,6 +12,7 @@ from cloche_hub.ports import Size
 from cloche_hub.services.consoles.emulator import (
     LOSSES_WITHIN_S,
     MOST_LOSSES,
+    NONE_LEFT,
     SPENT,
     Emulator,
     Loss,
@@ -93,7 +94,7 @@ async def test_it_is_fed_asked_and_resized(losing: Losing) -> None:
     assert b"ab" in await within(emulator.dump(scrollback_lines=0))
     assert await within(emulator.snapshot())
     emulator.skip(5)
-    assert (emulator.offset, losing.losses, emulator.pid) == (21, [], emulator._terminal.pid)
+    assert (emulator.offset, losing.losses) == (21, [])
 
 
 async def test_what_crashes_it_counts_as_seen_and_is_not_fed_again(losing: Losing) -> None:
@@ -102,7 +103,7 @@ async def test_what_crashes_it_counts_as_seen_and_is_not_fed_again(losing: Losin
     assert await within(losing.emulator.feed(b"\x1b[6n" + CRASH)) == b""
     assert losing.emulator.offset == 16 + 4 + len(CRASH)
     (loss,) = losing.losses
-    assert (loss.missing, loss.is_last) == (losing.emulator.offset - 5, False)
+    assert (loss.missing, loss.ends) == (losing.emulator.offset - 5, None)
     assert f"miss {loss.missing} bytes" in loss.told
     await within(losing.emulator.feed(b"goes on"))
     assert await losing.first_line() == "kept goes on"
@@ -114,6 +115,7 @@ async def test_what_has_ended_meanwhile_is_replaced_before_it_is_fed(losing: Los
     await losing.kill()
     assert await within(losing.emulator.feed(b"fed\x1b[6n")) == b"\x1b[1;9R"
     assert (await losing.first_line(), losing.losses[0].missing) == ("kept fed", 0)
+    assert losing.losses[0].told == "the terminal emulator was lost, and another one shows the same"
 
 
 async def test_another_one_has_the_size_of_the_lost_one(losing: Losing) -> None:
@@ -166,7 +168,7 @@ async def test_with_the_last_loss_it_is_spent_and_fed_no_more(losing: Losing) ->
         assert not losing.emulator.is_spent
     await within(losing.emulator.feed(CRASH))
     assert losing.emulator.is_spent
-    assert (losing.losses[-1].is_last, SPENT in losing.losses[-1].told) == (True, True)
+    assert (losing.losses[-1].ends, SPENT in losing.losses[-1].told) == (SPENT, True)
     assert losing.stored.opened == [False] * MOST_LOSSES + [True]
     offset = losing.emulator.offset
     assert await within(losing.emulator.feed(CRASH + b"\x1b[6n")) == b""
@@ -192,7 +194,7 @@ async def test_without_any_terminal_it_goes_on_showing_nothing(losing: Losing) -
     await losing.kill()
     look = await within(losing.emulator.look())
     assert (look.lines, look.rows, look.cols) == (("",) * 24, 24, 80)
-    assert losing.losses[0].is_last
+    assert losing.losses[0].ends == NONE_LEFT
     assert await within(losing.emulator.dump(scrollback_lines=0)) == b""
     await within(losing.emulator.resize(Size(3, 4)))
     assert await within(losing.emulator.feed(b"x")) == b""
