@@ -1,6 +1,9 @@
 """Which emulator a terminal gets: the native one where it can be loaded, else the one in Python.
 
 Nothing of either is imported before a terminal is opened, since that takes longer than all the rest of this package.
+
+SAFETY: The native one can be crashed by what it is fed. A hostile guest's output is fed to it in terminals apart
+(`cloche_term.apart`); who feeds it in a process that matters asks for `bittty`.
 """
 
 from __future__ import annotations
