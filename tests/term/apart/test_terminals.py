@@ -36,6 +36,7 @@ async def test_a_snapshot_of_one_is_restored_in_another(terminals: Terminals) ->
 async def test_a_snapshot_that_is_none_costs_nothing(terminals: Terminals, snapshot: bytes) -> None:
     with pytest.raises(SnapshotUnreadable):
         await terminals.restore(snapshot)
+    assert all(terminal.is_lost for terminal in terminals._open)
     assert await first_line_of(await terminals.open(3, 20)) == ""
 
 

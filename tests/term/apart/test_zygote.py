@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 import threading
 from pathlib import Path
@@ -47,7 +48,7 @@ def test_it_is_started_again_when_it_has_ended_and_leaves_nothing_open() -> None
         first = zygote.pid
         assert first is not None
         ended = zygote.watch()
-        os.kill(first, 9)
+        os.kill(first, signal.SIGKILL)
         assert all_end([ended])
         zygote.start()
         assert zygote.pid not in (None, first)
@@ -70,6 +71,16 @@ def test_closing_ends_it_for_good_also_when_it_has_not_begun() -> None:
         worker_of(zygote)
     with pytest.raises(OSError, match="Bad file"):
         zygote.watch()
+
+
+def test_closing_ends_it_also_where_it_does_not_hear_any_more() -> None:
+    zygote = Zygote()
+    zygote.start()
+    ended = zygote.watch()
+    assert zygote.pid is not None
+    os.kill(zygote.pid, signal.SIGSTOP)
+    zygote.close()
+    assert all_end([ended])
 
 
 def test_it_outlives_the_thread_that_started_it() -> None:
