@@ -25,10 +25,11 @@ class Zygote:
 
     Args:
         most_memory: bytes of address space of each worker, some 30 MiB of which are there from the beginning.
+        is_quiet: whether it may not complain on our standard error, since that is a screen somebody paints.
     """
 
-    def __init__(self, *, most_memory: int = MOST_MEMORY) -> None:
-        self._most_memory = most_memory
+    def __init__(self, *, most_memory: int = MOST_MEMORY, is_quiet: bool = False) -> None:
+        self._most_memory, self._is_quiet = most_memory, is_quiet
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._pidfd = -1
@@ -87,6 +88,7 @@ class Zygote:
                     [*program, str(theirs.fileno()), str(os.getpid()), str(self._most_memory)],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL if self._is_quiet else None,
                     pass_fds=[theirs.fileno()],
                     env={"PYTHONPATH": str(_ROOT)},
                     cwd="/",

@@ -128,3 +128,22 @@ def test_its_workers_end_with_it() -> None:
         running = watch([int.from_bytes(hello, "big")])
         zygote.close()
         assert all_end([*running, pidfd])
+
+
+@pytest.mark.parametrize("is_quiet", [True, False])
+def test_one_whose_owner_paints_a_screen_does_not_complain_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *, is_quiet: bool
+) -> None:
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\necho it cannot start >&2\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(broken))
+    zygote = Zygote(is_quiet=is_quiet)
+    zygote.start()
+    try:
+        ended = zygote.watch()
+        assert select.select([ended], [], [], 20)[0]
+        os.close(ended)
+    finally:
+        zygote.close()
+    assert capfd.readouterr().err == ("" if is_quiet else "it cannot start\n")
