@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cloche.errors import CodedError, CommandFailed, HubNotRunning
     from cloche.event_messages import Event, Usage
     from cloche.file_messages import FileEntry
+    from cloche.link_news import LinkNews
     from cloche.messages import (
         AuditEvent,
         Completed,
@@ -75,6 +76,7 @@ __all__ = [
     "HubNotRunning",
     "HubStatus",
     "ImageInfo",
+    "LinkNews",
     "Output",
     "PolicyChecked",
     "PolicyInfo",
@@ -104,6 +106,7 @@ _HOMES = {
         "Verified",
     ),
     "cloche.file_messages": ("FileEntry",),
+    "cloche.link_news": ("LinkNews",),
     "cloche.policy_messages": ("PolicyChecked", "PolicyInfo"),
     "cloche.recording_messages": ("RecordingHit", "RecordingInfo"),
     "cloche.screens": ("Screen",),

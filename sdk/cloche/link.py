@@ -16,7 +16,7 @@ import contextlib
 import random
 import secrets
 import ssl
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -35,6 +35,7 @@ from cloche.errors import (
     LinkSilent,
     Unsupported,
 )
+from cloche.link_news import LinkNews, OnLink
 from cloche.sockets import connect_unix
 from cloche.version import VERSION
 from cloche_wire.aio import Channel, Handler, Heartbeat, Peer, Transport, WebSocketTransport
@@ -43,9 +44,6 @@ from cloche_wire.connection import Connection
 from cloche_wire.errors import LocalProtocolError, Undecodable, WireError
 from cloche_wire.limits import Limits
 from cloche_wire.rendezvous import locations
-
-OnTrouble = Callable[[str], None]
-"""Told, in one line for a person, that the link is lost or back; must not block and must not raise."""
 
 _LAST_WORDS_S = 1.0
 
@@ -79,7 +77,7 @@ class Link:
         token: who we are; None to ask without.
         patience: how long to wait for what.
         heartbeat: how silence is noticed.
-        on_trouble: told when the link is lost and when it is back.
+        on_link: told of what happens to the link once there has been one.
     """
 
     def __init__(
@@ -89,11 +87,12 @@ class Link:
         *,
         patience: Patience | None = None,
         heartbeat: Heartbeat | None = None,
-        on_trouble: OnTrouble | None = None,
+        on_link: OnLink | None = None,
     ) -> None:
         self.address = address
         self._patience = patience or Patience()
-        self._on_trouble = on_trouble or (lambda _line: None)
+        self._on_link = on_link or (lambda _news: None)
+        self._heartbeat = heartbeat or Heartbeat()
         self._limits = Limits()
         info = {} if token is None else {"token": token}
         self.answerers: dict[str, Handler] = {}
@@ -107,7 +106,7 @@ class Link:
                 limits=self._limits,
             ),
             on_open=self._serve_hub,
-            heartbeat=heartbeat,
+            heartbeat=self._heartbeat,
         )
         self._transport: Transport | None = None
         self._ended: CodedError | None = None
@@ -218,7 +217,7 @@ class Link:
 
     async def _keep(self, ready: asyncio.Future[None]) -> None:
         """Makes link after link until one cannot be made; always raises."""
-        delays = self._delays()
+        attempts = enumerate(self._delays(), 1)
         try:
             async with within(self._patience.connect_s) as bound:
                 self._transport = await self._dial()
@@ -226,11 +225,11 @@ class Link:
                     reason = await self._serve(self._transport, bound, ready)
                     self._transport = None
                     if bound.when() is None:
-                        self._lost(reason, bound)
-                        delays = self._delays()
+                        bound.reschedule(asyncio.get_running_loop().time() + self._patience.reconnect_s)
+                        attempts = enumerate(self._delays(), 1)
                     elif not ready.done():
                         raise reason
-                    self._transport = await self._redial(delays)
+                    self._transport = await self._redial(reason, attempts)
         except TimeoutError:
             if not ready.done():
                 raise LinkSilent(
@@ -274,18 +273,28 @@ class Link:
         bound.reschedule(None)
         if ready.done():
             resumed = self._peer.greeting is not None and self._peer.greeting.resumed
-            self._on_trouble(
+            text = (
                 "the hub is back; what was underway goes on"
                 if resumed
                 else "the hub is back, but has forgotten what was underway"
             )
+            self._on_link(LinkNews(is_up=True, text=text, resumed=resumed))
         else:
             ready.set_result(None)
 
-    def _lost(self, reason: CodedError, bound: asyncio.Timeout) -> None:
-        seconds = self._patience.reconnect_s
-        bound.reschedule(asyncio.get_running_loop().time() + seconds)
-        self._on_trouble(f"lost the hub ({reason.message}); trying to reach it again for {seconds:g} s")
+    def _away(self, reason: CodedError, attempt: int, delay: float) -> LinkNews:
+        text = f"the hub is still away ({reason.message})"
+        if attempt == 1:
+            seconds = self._patience.reconnect_s
+            text = f"lost the hub ({reason.message}); trying to reach it again for {seconds:g} s"
+        return LinkNews(
+            is_up=False,
+            text=text,
+            reason=reason.message,
+            attempt=attempt,
+            next_try_s=delay,
+            silent_s=self._heartbeat.silent_after_s if isinstance(reason, LinkSilent) else 0.0,
+        )
 
     def _delays(self) -> Iterator[float]:
         delay = self._patience.first_delay_s
@@ -294,11 +303,14 @@ class Link:
             yield delay * random.uniform(0.5, 1.0)  # noqa: S311 - nobody gains from guessing it
             delay = min(2 * delay, self._patience.longest_delay_s)
 
-    async def _redial(self, delays: Iterator[float]) -> Transport:
-        for delay in delays:
+    async def _redial(self, reason: CodedError, attempts: Iterator[tuple[int, float]]) -> Transport:
+        for attempt, delay in attempts:
+            self._on_link(self._away(reason, attempt, delay))
             await asyncio.sleep(delay)
-            with contextlib.suppress(HubNotRunning, LinkSilent):
+            try:
                 return await self._dial()
+            except (HubNotRunning, LinkSilent) as error:
+                reason = error
         raise AssertionError("the delays never end")
 
     async def _dial(self) -> Transport:

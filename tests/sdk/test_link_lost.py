@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from cloche.errors import (
     Unauthenticated,
 )
 from cloche.link import Link
+from cloche.link_news import LinkNews
 from cloche_wire.aio import Channel, Heartbeat
 from cloche_wire.frames import Bye, encode
 from cloche_wire.limits import Limits
@@ -94,8 +96,8 @@ async def test_a_hub_that_was_started_again_fails_what_was_underway_and_serves_w
         await asyncio.Event().wait()
 
     scripted_hub.handlers["never"] = never
-    said: list[str] = []
-    async with link_to(scripted_hub, on_trouble=said.append) as link, asyncio.TaskGroup() as tasks:
+    told: list[LinkNews] = []
+    async with link_to(scripted_hub, on_link=told.append) as link, asyncio.TaskGroup() as tasks:
         call = tasks.create_task(_outcome(link.call("never")))
         while not scripted_hub.asked:
             await asyncio.sleep(0)
@@ -103,22 +105,42 @@ async def test_a_hub_that_was_started_again_fails_what_was_underway_and_serves_w
         scripted_hub.cut()
         assert isinstance(await call, LinkLost)
         assert await link.call("ping") == {"pong": 1}
-    assert [line.partition(";")[0].partition(" (")[0] for line in said] == [
-        "lost the hub",
-        "the hub is back, but has forgotten what was underway",
-    ]
+    assert [news.is_up for news in told if news.is_turn] == [False, True]
+    assert told[-1] == LinkNews(is_up=True, text="the hub is back, but has forgotten what was underway")
 
 
 async def test_losing_the_hub_and_finding_it_again_is_told(scripted_hub: ScriptedHub) -> None:
-    said: list[str] = []
-    async with link_to(scripted_hub, on_trouble=said.append) as link:
+    told: list[LinkNews] = []
+    async with link_to(scripted_hub, on_link=told.append) as link:
         scripted_hub.cut()
         await scripted_hub.wait_links(2)
         await link.call("ping")
-    assert len(said) == 2
-    assert said[0].startswith("lost the hub (")
-    assert said[0].endswith("trying to reach it again for 10 s")
-    assert said[1] == "the hub is back; what was underway goes on"
+    lost, found = told
+    assert lost.reason
+    assert lost.text == f"lost the hub ({lost.reason}); trying to reach it again for 10 s"
+    assert 0 < lost.next_try_s <= QUICK.first_delay_s
+    assert replace(lost, text="", reason="", next_try_s=0) == LinkNews(is_up=False, text="", attempt=1)
+    assert found == LinkNews(is_up=True, text="the hub is back; what was underway goes on", resumed=True)
+
+
+async def test_each_attempt_that_does_not_find_the_hub_is_told(scripted_hub: ScriptedHub) -> None:
+    told: list[LinkNews] = []
+    enough = asyncio.Event()
+
+    def listen(news: LinkNews) -> None:
+        told.append(news)
+        if news.attempt == 3:
+            enough.set()
+
+    async with link_to(scripted_hub, on_link=listen), asyncio.timeout(10):
+        await scripted_hub.deafen()
+        scripted_hub.cut()
+        await enough.wait()
+    assert [news.attempt for news in told[:3]] == [1, 2, 3]
+    assert [news.is_turn for news in told[:3]] == [True, False, False]
+    assert told[1].reason.startswith("no hub answers at unix://")
+    assert told[1].text == f"the hub is still away ({told[1].reason})"
+    assert 0 < told[2].next_try_s <= QUICK.longest_delay_s
 
 
 async def test_a_hub_that_goes_away_in_good_order_is_not_waited_for(scripted_hub: ScriptedHub) -> None:
@@ -146,23 +168,24 @@ async def test_a_token_that_was_revoked_meanwhile_ends_the_search(scripted_hub: 
 
 
 async def test_a_hub_that_falls_silent_is_lost(tmp_path: Path) -> None:
-    said: list[str] = []
+    told: list[LinkNews] = []
     came_again = asyncio.Event()
 
     async def greet_and_fall_silent(socket: ServerConnection) -> None:
         hello = await hello_on(socket)
         anew = hello if hello.resumes else hello._replace(generation=hello.generation + 1)
         await socket.send(encode(anew, Limits()))
-        if said:
+        if told:
             came_again.set()
         await socket.wait_closed()
 
     beat = Heartbeat(interval_s=0.05, silent_after_s=0.1)
     async with unix_serve(greet_and_fall_silent, str(tmp_path / "hub.sock"), close_timeout=0.1):
-        link = Link(at(tmp_path / "hub.sock"), None, patience=QUICK, heartbeat=beat, on_trouble=said.append)
+        link = Link(at(tmp_path / "hub.sock"), None, patience=QUICK, heartbeat=beat, on_link=told.append)
         async with asyncio.timeout(10), link:
             await came_again.wait()
-    assert said[0].startswith("lost the hub (the other side has not answered")
+    assert told[0].text.startswith("lost the hub (the other side has not answered")
+    assert told[0].silent_s == beat.silent_after_s
 
 
 async def _outcome(work: Any) -> CodedError | dict[str, Any]:

@@ -7,7 +7,7 @@ async with Hub.connect() as hub, hub.create() as sandbox:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,6 +25,7 @@ from cloche.config import find_address, find_token, reconnect_seconds
 from cloche.console_messages import ConsoleInfo
 from cloche.errors import Cancelled, HubNotRunning, LinkLost, ShuttingDown
 from cloche.event_messages import Event
+from cloche.link_news import OnLink
 from cloche.messages import DiskUsage, HubStatus, ImageInfo, Progress, SandboxInfo
 from cloche.partial import Partial
 
@@ -45,7 +46,7 @@ class Hub(HubAudit):
         *,
         start: bool = False,
         reconnect_s: float | None = None,
-        on_trouble: Callable[[str], None] | None = None,
+        on_link: OnLink | None = None,
     ) -> Pending[Hub]:
         """Connects to a hub. A connection that is lost later is looked for, and what was underway goes on.
 
@@ -54,7 +55,7 @@ class Hub(HubAudit):
             token: who we are; else CLOCHE_TOKEN, else (for this user's own hub) the token it keeps in its home.
             start: whether to start this user's hub in the background if it does not run.
             reconnect_s: how long to look for a lost hub; else CLOCHE_RECONNECT_S, else 30.
-            on_trouble: told in a line for a person when the hub is lost and when it is back; must not block.
+            on_link: told when the hub is lost, of each attempt to find it, and when it is back; must not block.
 
         Raises:
             HubNotRunning: nobody listens there.
@@ -63,7 +64,7 @@ class Hub(HubAudit):
             Unsupported: client and hub speak different protocols; or `start`, and no hub is installed here.
             Forbidden, BadRequest: the address or the token's file is not to be used.
         """
-        return Pending(cls._connected(address, token, start, reconnect_s, on_trouble))
+        return Pending(cls._connected(address, token, start, reconnect_s, on_link))
 
     @classmethod
     async def _connected(
@@ -72,7 +73,7 @@ class Hub(HubAudit):
         token: str | None,
         start: bool,  # noqa: FBT001 - its caller is the keyword-only one
         reconnect_s: float | None,
-        on_trouble: Callable[[str], None] | None,
+        on_link: OnLink | None,
     ) -> Hub:
         # Imported when needed: the driver costs more than everything else in this package together.
         from cloche.link import Link, Patience
@@ -81,7 +82,7 @@ class Hub(HubAudit):
         patience = Patience(reconnect_s=reconnect_seconds() if reconnect_s is None else reconnect_s)
 
         async def attempt() -> Hub:
-            link = Link(place, find_token(token, place), patience=patience, on_trouble=on_trouble)
+            link = Link(place, find_token(token, place), patience=patience, on_link=on_link)
             return cls(await link.__aenter__())
 
         try:
@@ -293,7 +294,7 @@ class Hub(HubAudit):
         owner: str | None = None,
         labels: Mapping[str, str] | None = None,
         states: Sequence[str] = (),
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """What there is, then an event `current_end`, then what changes, without end.
 
         Who is slow gets the newest state of each thing, and not each step on the way.

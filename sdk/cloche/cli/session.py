@@ -26,6 +26,7 @@ from cloche.cli.failures import BY_SIGNAL, PipeClosed
 from cloche.cli.output import end_line, is_at_terminal, say
 from cloche.config import find_address
 from cloche.errors import HubNotRunning
+from cloche.link_news import LinkNews
 
 T = TypeVar("T")
 
@@ -136,12 +137,17 @@ def with_hub(
 async def connect(*, start: bool) -> Hub:
     """A connection to the hub that is meant."""
     try:
-        return await Hub.connect(on_trouble=say)
+        return await Hub.connect(on_link=_tell_link)
     except HubNotRunning:
         if not (start and find_address().own):
             raise
     tell_started(await start_hub())
-    return await Hub.connect(on_trouble=say)
+    return await Hub.connect(on_link=_tell_link)
+
+
+def _tell_link(news: LinkNews) -> None:
+    if news.is_turn:
+        say(news.text)
 
 
 def tell_waiting(count: int) -> None:

@@ -19,6 +19,7 @@ from cloche.errors import (
     ShuttingDown,
     Unauthenticated,
 )
+from cloche.link_news import LinkNews
 from cloche.messages import Progress
 from cloche_wire.aio import Channel
 from tests.sdk.test_event_messages import SANDBOX, told
@@ -80,12 +81,12 @@ async def test_a_hub_that_is_not_one_s_own_is_never_started(
 
 
 async def test_how_long_to_look_for_a_lost_hub_can_be_said(hub: LocalHub) -> None:
-    lines: list[str] = []
-    async with Hub.connect(reconnect_s=0.2, on_trouble=lines.append) as client:
+    told: list[LinkNews] = []
+    async with Hub.connect(reconnect_s=0.2, on_link=told.append) as client:
         await hub.vanish()
         with pytest.raises(Exception, match=r"did not come back within 0\.2 s"):
             await client.status()
-    assert len(lines) == 1
+    assert [news.attempt for news in told if news.is_turn] == [1]
 
 
 async def test_creating_tells_its_steps(client: Hub) -> None:
@@ -229,6 +230,6 @@ async def test_who_has_heard_enough_tells_the_hub(hub: LocalHub, client: Hub) ->
 
     hub.handlers["events"] = handle
     async with asyncio.timeout(10):
-        async with aclosing(client.events()) as events:  # type: ignore[type-var]
+        async with aclosing(client.events()) as events:
             await anext(events)
         await given_up.wait()
