@@ -2,6 +2,7 @@
 
 Rules:
 - Nobody is let in unless that is recorded, and whoever was let in has its leaving recorded. So has each hand-over.
+- Who comes, or moves, faster than people do waits (`paces`): the audit keeps each of it for ever.
 - A viewer is told of the end behind all that the console has shown, if it takes that within a moment.
 - As long as somebody is there, the sandbox does not expire.
 """
@@ -34,6 +35,7 @@ from cloche_hub.services.clock import Clock
 from cloche_hub.services.consoles import messages
 from cloche_hub.services.consoles.line import Line
 from cloche_hub.services.consoles.live import LiveConsole
+from cloche_hub.services.consoles.paces import Paces
 from cloche_hub.services.fair import Turns
 from cloche_hub.services.recorded import Recorded, Recorder
 from cloche_hub.services.records import noting
@@ -62,8 +64,18 @@ class Attachments:
 
     def __init__(self, recorder: Recorder, clock: Clock) -> None:
         self._recorder, self._clock = recorder, clock
+        self._paces = Paces()
         self.replays = Turns()
         """Of each token, one screen with scrollback is made and held at a time."""
+
+    async def wait_turn(self, channel: Channel, token: Token) -> None:
+        """Returns when this token may attach.
+
+        Raises:
+            CodedError: the viewer has left.
+        """
+        async with while_wanted(channel):
+            await self._paces.wait(token)
 
     async def attach(
         self,
@@ -135,6 +147,8 @@ class Attachments:
     async def _listen(self, channel: Channel, live: LiveConsole, line: Line, token: Token) -> None:
         async for message in channel.messages(max_bytes=_MOST_MESSAGE):
             said = parse_viewer_message(message)
+            if isinstance(said, Ask | Take | Give):
+                await self._paces.wait(token)
             # It may have ended since.
             if live.console.viewer(line.viewer_id) is not None:
                 await self._do(live, line.viewer_id, said, token)

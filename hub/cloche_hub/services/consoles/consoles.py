@@ -223,6 +223,9 @@ class Consoles:
         Raises:
             CodedError: as `Attachments.attach`.
         """
+        await self._attachments.wait_turn(channel, token)
+        # It may have ended since.
+        console = self.find(console.sandbox, console.id)
         if console.kind is ConsoleKind.BOOT:
             with self._sandboxes.kept(console.sandbox):
                 async with self.boot.watched(console.sandbox) as watch:
