@@ -18,7 +18,15 @@ import msgpack
 from cloche_guest import callback_messages as agent_callbacks
 from cloche_guest import messages as agent
 from cloche_guest.files import messages as agent_files
-from cloche_hub.domain import audit, callback_json, console_requests, file_entries, file_requests, requests
+from cloche_hub.domain import (
+    audit,
+    audit_filter,
+    callback_json,
+    console_requests,
+    file_entries,
+    file_requests,
+    requests,
+)
 from cloche_hub.domain.callback import digest_of, parse_callback, parse_serve
 from cloche_hub.domain.policy import Call, decide
 from cloche_hub.domain.policy_text import BUILT_IN, parse_policy, read_policy
@@ -174,6 +182,11 @@ BORDERS: dict[str, Border] = {
     "hub: sandbox.create": Border(_create, REQUEST, [
         {"recipe": "python", "flavor": "small", "name": "amber-fox", "env": {"A": "1"}, "labels": {"team": "a/b"},
          "lease_s": 60, "build": True},
+    ]),
+    "hub: audit.search, a term": Border(lambda term: audit_filter.parse_terms([term]), REQUEST, [
+        {"kind": "text", "values": ["é x"], "name": "", "inverse": True},
+        {"kind": "field", "values": ["exec.*", "hub"], "name": "event", "inverse": False},
+        {"kind": "label", "values": ["blue"], "name": "team"},
     ]),
     "hub: exec": Border(_recorded(requests.parse_exec), REQUEST, [
         {"sandbox": "sb_1", **_PROGRAM, "timeout_s": 1.5, "stdin": True},

@@ -92,6 +92,22 @@ class Fields:
             raise BadRequest(f"{name} has {len(value)} elements; the limit is {most}")
         return tuple(check_text(f"{name}[{index}]", element) for index, element in enumerate(value))
 
+    def wholes(self, name: str, *, most: int, least: int, largest: int) -> tuple[int, ...]:
+        """A list of at most `most` whole numbers between two bounds, both included; absent is empty."""
+        value = self.values.get(name)
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple):
+            raise BadRequest(f"{name} must be a list of numbers, not {_kind(value)}")
+        if len(value) > most:
+            raise BadRequest(f"{name} has {len(value)} elements; the limit is {most}")
+        for element in value:
+            if not isinstance(element, int) or isinstance(element, bool) or not least <= element <= largest:
+                raise BadRequest(
+                    f"{name} must have whole numbers from {least} to {largest}, not {_shown(element)}"
+                )
+        return tuple(value)
+
     def text_map(self, name: str, *, most: int) -> dict[str, str]:
         """A map of at most `most` texts to texts; absent is empty."""
         value = self.values.get(name)

@@ -78,6 +78,8 @@ _OF_OWNERS = {
     "image.build": Reach.ANY,
     "image.list": Reach.ANY,
     "audit.tail": Reach.OWN,
+    "audit.read": Reach.OWN,
+    "audit.search": Reach.OWN,
     "events": Reach.OWN,
 }
 _OF_OPERATORS = {

@@ -9,6 +9,7 @@ from typing import Protocol
 from cloche_hub.domain.approval import Approval, ApprovalState
 from cloche_hub.domain.audit import AuditEvent, Head, Json, Verified
 from cloche_hub.domain.audit_events import AuditName
+from cloche_hub.domain.audit_filter import Term
 from cloche_hub.domain.sandbox import Sandbox
 from cloche_hub.domain.tokens import Token
 
@@ -163,6 +164,24 @@ class AuditLog(Protocol):
 
     async def page(self, *, after: int = 0) -> Sequence[AuditEvent]:
         """The first events after a number, in order; none if there are no more. Raises AuditBroken."""
+        ...
+
+    async def numbers(
+        self, terms: Sequence[Term], *, first: int, last: int, owner: str | None = None
+    ) -> Sequence[int]:
+        """The numbers of the events from `first` to `last` for which all terms hold, in order."""
+        ...
+
+    async def events(self, numbers: Sequence[int], *, owner: str | None = None) -> Sequence[AuditEvent]:
+        """The events with these numbers, of an owner's sandboxes or of all, in order. Raises AuditBroken."""
+        ...
+
+    async def names(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """What these sandboxes and tokens are called."""
+        ...
+
+    async def wait_beyond(self, seq: int) -> Head:
+        """Waits until the chain goes beyond an event; returns where it ends then. Raises ShuttingDown."""
         ...
 
     def follow(self, *, after: int, sandbox: str | None = None) -> AsyncGenerator[AuditEvent]:

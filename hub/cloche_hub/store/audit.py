@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 
 from cloche_hub.domain.audit import (
     GENESIS,
@@ -22,7 +22,9 @@ from cloche_hub.domain.audit import (
     parse_object,
 )
 from cloche_hub.domain.audit_events import WORKS, Work
+from cloche_hub.domain.audit_filter import Term
 from cloche_hub.domain.times import from_text, to_text
+from cloche_hub.store import audit_search
 from cloche_hub.store.head_watch import HeadWatch
 from cloche_hub.store.rows import Executes, Fetches, Values
 
@@ -91,6 +93,42 @@ class Audit:
                 "SELECT * FROM audit WHERE sandbox = ? ORDER BY seq DESC LIMIT ?", (sandbox, limit)
             )
         return [event_of(row) for row in reversed(rows)]
+
+    async def numbers(
+        self, terms: Sequence[Term], *, first: int, last: int, owner: str | None = None
+    ) -> Sequence[int]:
+        """The numbers of the events between two, both included, for which all terms hold; in order.
+
+        Args:
+            terms: none: all events.
+            first, last: what is looked at; bound how many that are.
+            owner: only those about this owner's sandboxes.
+        """
+        return await audit_search.numbers(self._database, terms, first=first, last=last, owner=owner)
+
+    async def events(self, numbers: Sequence[int], *, owner: str | None = None) -> Sequence[AuditEvent]:
+        """The events with these numbers, in order; those that are not there are left out.
+
+        Args:
+            numbers: bound how many.
+            owner: only those about this owner's sandboxes.
+
+        Raises:
+            AuditBroken: a row is not as we write them.
+        """
+        return [event_of(row) for row in await audit_search.rows(self._database, numbers, owner=owner)]
+
+    async def names(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """What these sandboxes and tokens are called."""
+        return await audit_search.names(self._database, ids)
+
+    async def wait_beyond(self, seq: int) -> Head:
+        """Waits until the chain goes beyond an event; returns where it ends then. Cancelling loses nothing.
+
+        Raises:
+            ShuttingDown: the store is being closed.
+        """
+        return await self._watch.wait_beyond(seq)
 
     async def unended(self, sandbox: str) -> Sequence[AuditEvent]:
         """What has begun in a sandbox (an id) and has no end, in order. Reads all that is recorded of the sandbox.

@@ -21,6 +21,7 @@ import aiosqlite
 
 from cloche_hub.domain.audit import Head
 from cloche_hub.errors import StoreFailed
+from cloche_hub.store.audit_search import add_functions
 from cloche_hub.store.group_commit import Pending, WriterConnection, told
 from cloche_hub.store.home import make_private_file
 from cloche_hub.store.migrate import migrate
@@ -169,6 +170,7 @@ def _connect_reader(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_S)
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA query_only = ON")
+    add_functions(connection)
     return connection
 
 

@@ -22,6 +22,7 @@ READS: dict[str, Read] = {
     "optional_whole": lambda fields: fields.optional_whole("x", least=0, most=10),
     "seconds": lambda fields: fields.seconds("x", most=60),
     "texts": lambda fields: fields.texts("x", most=2),
+    "wholes": lambda fields: fields.wholes("x", most=2, least=1, largest=9),
     "text_map": lambda fields: fields.text_map("x", most=2),
 }
 GOOD: dict[str, list[tuple[object, object]]] = {
@@ -32,6 +33,7 @@ GOOD: dict[str, list[tuple[object, object]]] = {
     "optional_whole": [(0, 0), (10, 10)],
     "seconds": [(60, 60.0), (0.001, 0.001)],
     "texts": [([], ()), (["a", "b"], ("a", "b")), (("a",), ("a",))],
+    "wholes": [([], ()), ([1, 9], (1, 9)), ((3,), (3,))],
     "text_map": [({}, {}), ({"a": "b"}, {"a": "b"})],
 }
 ABSENT: dict[str, object] = {
@@ -42,6 +44,7 @@ ABSENT: dict[str, object] = {
     "optional_whole": None,
     "seconds": None,
     "texts": (),
+    "wholes": (),
     "text_map": {},
 }
 WRONG: dict[str, list[object]] = {
@@ -52,6 +55,7 @@ WRONG: dict[str, list[object]] = {
     "optional_whole": [-1, 11, False, 1.0, "1"],
     "seconds": [0, -1, 60.1, math.nan, math.inf, True, "60", 10**400],
     "texts": ["ab", {"a": "b"}, [1], ["a", None], ["a", "b", "c"], ["\0"]],
+    "wholes": [1, "12", {"1": 2}, ["1"], [True], [1.0], [0], [10], [1, 2, 3]],
     "text_map": [["a"], "a", {1: "a"}, {"a": 1}, {"a": None}, {"a": "", "b": "", "c": ""}, {"\0": ""}],
 }
 

@@ -15,6 +15,7 @@ from cloche_hub.errors import Unsupported
 from cloche_hub.server.handlers import (
     approvals,
     audit,
+    audit_search,
     callbacks,
     consoles,
     disk,
@@ -71,6 +72,8 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "approval.approve": approvals.approve,
         "approval.deny": approvals.deny,
         "audit.tail": audit.tail,
+        "audit.read": audit.read,
+        "audit.search": audit_search.search,
         "audit.verify": audit.verify,
         "audit.export": audit.export,
         "policy.show": policy.show,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from cloche_hub.domain.audit import Verifier
+from cloche_hub.domain.audit import MAX_WHOLE, Verifier
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.tokens import Token, visible_owner
 from cloche_hub.errors import BadRequest
@@ -15,6 +15,9 @@ from cloche_wire.aio import Channel
 
 MAX_TAIL = 500
 """Events of the past in one answer."""
+MAX_READ = 500
+"""Events that are read by their numbers in one request."""
+_READ_AT_ONCE = 100
 
 
 async def tail(services: Services, token: Token, channel: Channel) -> None:
@@ -50,6 +53,24 @@ async def _sandbox_id(services: Services, token: Token, channel: Channel, fields
     if owner is not None:
         raise BadRequest("sandbox is missing: this token sees the events of its own sandboxes only; name one")
     return None
+
+
+async def read(services: Services, token: Token, channel: Channel) -> None:
+    """`audit.read`: the events with certain numbers as messages on stream 0; those the token may not see are left out."""
+    fields = Fields.of(channel.params, ("numbers",))
+    wanted = fields.wholes("numbers", most=MAX_READ, least=1, largest=MAX_WHOLE)
+    owner = visible_owner(token, channel.kind)
+    names: dict[str, str] = {}
+    channel.accept()
+    async with while_wanted(channel):
+        # Some at a time, and no faster than the client reads: an event may have a quarter of a megabyte.
+        for at in range(0, len(wanted), _READ_AT_ONCE):
+            events = await services.audit.events(wanted[at : at + _READ_AT_ONCE], owner=owner)
+            spoken_of = {about for event in events for about in (event.actor, event.sandbox) if about}
+            names |= await services.audit.names(sorted(spoken_of - names.keys()))
+            for event in events:
+                await channel.send_message(audit_message(event))
+    channel.close({"names": names})
 
 
 async def verify(services: Services, _token: Token, channel: Channel) -> None:

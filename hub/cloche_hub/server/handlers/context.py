@@ -75,6 +75,8 @@ class Services:
     """Of each token, one long list is made and held at a time."""
     searches: Turns = field(default_factory=Turns)
     """Of each token, one search of recordings is made at a time."""
+    audit_searches: Turns = field(default_factory=Turns)
+    """Of each token, one part of the audit is searched at a time."""
 
 
 Handler = Callable[[Services, Token, Channel], Awaitable[None]]

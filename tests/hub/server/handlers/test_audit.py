@@ -192,3 +192,21 @@ async def test_an_owner_cannot_export_what_others_did(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client(await hub.mint("alice")) as alice:
         with pytest.raises(Forbidden):
             await alice.call("audit.export")
+
+
+async def test_events_are_read_by_their_numbers_with_the_names_of_whom_they_speak_of(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        made = await client.create(name="box")
+        for number in range(300):
+            await note(hub, number)
+        wanted = [*range(2, 150), 9999]
+        channel = client.open("audit.read", numbers=wanted)
+        assert [message["seq"] async for message in channel.messages()] == wanted[:-1]
+        assert (await within(channel.result()))["names"][made["id"]] == "box"
+
+
+@pytest.mark.parametrize("numbers", ["all", [0], [1.5], list(range(1, 502))])
+async def test_numbers_that_are_none_or_too_many_are_not_read(tmp_path: Path, numbers: object) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        with pytest.raises(BadRequest, match="numbers"):
+            await within(client.open("audit.read", numbers=numbers).wait_accepted())

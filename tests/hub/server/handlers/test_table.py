@@ -17,6 +17,8 @@ ABOUT_NO_SANDBOX = {
     "approval.show": "names an approval, which its own tests look at",
     "recording.show": "names a recording, which its own tests look at",
     "recording.read": "the same",
+    "audit.read": "names events; test_audit_search has what owners get",
+    "audit.search": "finds the owner's own, as the same test shows",
 }
 """Requests that touch what an owner has and name no sandbox, and why."""
 
