@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 from cloche.cli.complete import complete_consoles, complete_flavors, complete_recipes, complete_sandboxes
+from cloche.durations import parse_duration
+from cloche.errors import BadRequest
 
-_PARTS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)(ms|s|m|h|d))+", re.ASCII)
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
 _SAID = {
     "argv and env": "the command and --env",
     "argv": "the command",
@@ -80,18 +79,13 @@ def parse_idle_limit(text: str | None) -> float | None:
 
 
 def _parse_duration(text: str | None, option: str) -> float | None:
-    """Seconds in `90s`, `10m`, `2h`, `1h30m`, `1d`, or a plain number of seconds; None if nothing is given."""
+    """Seconds in a duration; None if nothing is given."""
     if text is None:
         return None
-    if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
-        return float(text)
-    if not _DURATION.fullmatch(text):
-        raise typer.BadParameter(
-            f"{text!r} is no duration; give one such as 90s, 10m, 2h or 1h30m (units are ms, s, m, h and d; "
-            "a number alone is seconds)",
-            param_hint=option,
-        )
-    return sum(float(number) * _PARTS[unit] for number, unit in _PART.findall(text))
+    try:
+        return parse_duration(text)
+    except BadRequest as error:
+        raise typer.BadParameter(error.message, param_hint=option) from None
 
 
 def in_options(message: str) -> str:
