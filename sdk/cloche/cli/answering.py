@@ -17,8 +17,8 @@ import signal
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cloche.cli.json_text import parse_json
 from cloche.errors import BadRequest, CallbackFailed
+from cloche.json_text import parse_json
 from cloche.together import together
 from cloche_wire.aio.bounds import within
 from cloche_wire.errors import ungrouped

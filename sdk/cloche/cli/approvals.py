@@ -9,9 +9,10 @@ import typer
 
 from cloche.cli import options
 from cloche.cli.complete import complete_approvals
-from cloche.cli.json_text import brief_json, parse_json, read_json, shown_json
+from cloche.cli.json_text import read_json
 from cloche.cli.output import age, clean_line, properties, say, show, show_json, show_table
 from cloche.errors import BadRequest
+from cloche.json_text import brief_json, parse_json, shown_json
 
 if TYPE_CHECKING:
     from cloche.aio import Hub

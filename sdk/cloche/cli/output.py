@@ -22,8 +22,8 @@ from typing import Any, BinaryIO
 
 from cloche.cli.columns import GAP, cut, fit, padded, width_of
 from cloche.cli.failures import PipeClosed, unwritable
-from cloche.cli.json_text import visible_json
 from cloche.errors import BadRequest
+from cloche.json_text import visible_json
 from cloche.messages import as_json, export_line
 
 _COLOURS = {"running": "32", "creating": "33", "removing": "33", "failed": "31"}
