@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cloche_hub.errors import CodedError
+from cloche_hub.errors import CodedError, SenselessAnswer
 from cloche_hub.ports import Size
 from cloche_hub.services.consoles.messages import resized, signalled
 from cloche_hub.services.exec_result import Ending, parse_ending
@@ -158,6 +158,8 @@ class GuestTerminal:
     def finished(self, result: Fields) -> None:
         """The program has ended."""
         try:
+            if not self.started.done():
+                raise SenselessAnswer("the guest says that the command has ended, and not that it began")
             ending = parse_ending(result)
         except CodedError as error:
             self.hang_up(error)

@@ -69,6 +69,18 @@ async def test_a_start_that_makes_no_sense_is_not_believed(tmp_path: Path, claim
             await create(client)
 
 
+async def test_an_end_without_a_start_is_not_believed(tmp_path: Path) -> None:
+    async def lie(channel: Channel) -> None:
+        channel.close({"exit_code": 0, "duration_s": 0.0})
+
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        hub.machine.agent.overrides["pty"] = lie
+        with pytest.raises(SenselessAnswer, match="not that it began"):
+            await create(client)
+        assert await terminals(client, ended=True) == []
+
+
 async def test_a_guest_cannot_say_that_the_sandbox_is_not_there(tmp_path: Path) -> None:
     async def lie(_channel: Channel) -> None:
         raise NotFound("no sandbox 'a'")
