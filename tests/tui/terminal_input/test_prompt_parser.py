@@ -6,7 +6,7 @@ from time import monotonic
 
 import pytest
 from textual import constants
-from textual.events import Key
+from textual.events import Key, MouseDown
 
 from cloche_tui.terminal_input.prompt_parser import ESCAPE_WAIT_S, PromptParser
 
@@ -33,3 +33,13 @@ def test_a_whole_key_leaves_nothing_to_wait_for() -> None:
     assert isinstance(key, Key)
     assert key.key == "up"
     assert parser.deadline is None
+
+
+def test_a_parser_in_the_place_of_another_knows_how_the_terminal_tells_of_the_mouse() -> None:
+    parser = PromptParser()
+    list(parser.feed("\x1b[48;24;80;480;1600t"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        list(parser.feed("\x1b[97:65;2:1u"))
+    (press,) = parser.renewed().feed("\x1b[<0;41;41M")
+    assert isinstance(press, MouseDown)
+    assert (press.x, press.y) == (2, 2)

@@ -143,6 +143,16 @@ class TestBeingSeen:
             shown.view.attach(other)
             await shown.shows("all of it")
 
+    async def test_what_was_shown_is_forgotten_before_another_console_comes(
+        self, terminals: Terminals
+    ) -> None:
+        async with console_on_screen(terminals) as shown:
+            await shown.feed("before")
+            await shown.shows("before")
+            shown.view.forget()
+            await shown.until(lambda: "before" not in shown.text)
+            assert shown.view.terminal is None
+
     async def test_without_a_terminal_nothing_happens(self, terminals: Terminals) -> None:
         async with console_on_screen(terminals) as shown:
             await shown.feed("before")

@@ -25,7 +25,8 @@ class TestScrolling:
             await shown.shows("line 5\nline 6\nline 7")
             shown.view.scroll_to_newest()
             await shown.shows("line 12")
-            assert [told.is_at_end for told in shown.told(TerminalView.Scrolled)] == [False, True]
+            told = [TerminalView.Scrolled(is_at_end=False), TerminalView.Scrolled(is_at_end=True)]
+            await shown.until(lambda: shown.told(TerminalView.Scrolled) == told)
 
     async def test_it_goes_to_the_oldest_line(self, terminals: Terminals) -> None:
         async with console_on_screen(terminals, rows=3) as shown:

@@ -217,6 +217,15 @@ class TestTheMouse:
             assert shown.typed.endswith(b"\x1b[<64;5;3M")
             assert shown.view.selected is None
 
+    async def test_a_move_within_a_cell_is_none(self, terminals: Terminals) -> None:
+        async with console_on_screen(terminals) as shown:
+            await shown.feed(f"\x1b[?1003h{SGR}")
+            await shown.until(lambda: shown.view.picture.modes.mouse != "off")
+            shown.view.drive()
+            for x in (2, 2, 3):
+                await mouse(shown, events.MouseMove, x, 1)
+            await shown.until(lambda: shown.typed == b"\x1b[<35;3;2M\x1b[<35;4;2M")
+
     async def test_a_release_is_told_also_beside_the_console(self, terminals: Terminals) -> None:
         async with console_on_screen(terminals, rows=3, cols=10, room=(6, 20)) as shown:
             await shown.feed(f"\x1b[?1000h{SGR}")

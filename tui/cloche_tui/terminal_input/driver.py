@@ -213,7 +213,7 @@ class _TextualReader:
     """Textual's side of the keyboard: bytes in, messages out."""
 
     def __init__(self, tell: Callable[[Message], None], *, debug: bool) -> None:
-        self._tell, self._debug = tell, debug
+        self._tell = tell
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._parser = PromptParser(debug)
 
@@ -232,7 +232,7 @@ class _TextualReader:
                 self._tell(message)
         except ValueError:
             # It takes a key apart that has more parts than Textual knows of, and cannot be used any more after that.
-            self._parser = PromptParser(self._debug)
+            self._parser = self._parser.renewed()
 
     def let_time_pass(self) -> None:
         """Tells keys that are whole only because nothing has followed."""

@@ -26,6 +26,13 @@ class PromptParser(XTermParser):
         """When `tick` is to be called, if nothing is fed before; in the time of `time.monotonic`."""
         return self._timeout_time
 
+    def renewed(self) -> PromptParser:
+        """A parser in the place of this one, which has come upon what it cannot read: it knows the terminal as well."""
+        parser = PromptParser()
+        parser.mouse_pixels, parser.last_x, parser.last_y = self.mouse_pixels, self.last_x, self.last_y
+        parser.terminal_size, parser.terminal_pixel_size = self.terminal_size, self.terminal_pixel_size
+        return parser
+
     def feed(self, data: str) -> Iterable[Message]:
         """Reads; yields what it comes to."""
         yield from super().feed(data)

@@ -86,6 +86,8 @@ class TerminalView(TerminalReader, can_focus=True):
         self._drag_timer: Timer | None = None
         self._held: Mouse | None = None
         """The button the program was told of that is still down."""
+        self._told: Mouse | None = None
+        """The move the program was told of last."""
         self._pointed: tuple[int, int] | None = None
 
     # Driving.
@@ -317,6 +319,10 @@ class TerminalView(TerminalReader, can_focus=True):
             return False
         if mouse.action is not MouseAction.MOVE:
             self._held = mouse if mouse.action is MouseAction.PRESS and event.button else None
+        if mouse == self._told:
+            # It has moved within a cell.
+            return True
+        self._told = mouse if mouse.action is MouseAction.MOVE else None
         moves = "move" if mouse.action is MouseAction.MOVE else ""
         self._ask(lambda terminal: terminal.encode_mouse(mouse), instead_of=moves)
         return True
