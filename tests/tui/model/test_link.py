@@ -92,7 +92,10 @@ def test_the_first_attempt_is_said_without_alarm() -> None:
 def test_an_attempt_that_failed_says_why_and_when_the_next_one_is() -> None:
     state = Connecting(2, "no hub is running; start one with: cloche hub --background", _later(3))
     assert _said(state, 0) == (
-        "! not connected · no hub is running; start one with: cloche hub --background · trying again in 3 s"
+        "! not connected · trying again in 3 s · no hub is running; start one with: cloche hub --background"
+    )
+    assert _said(state, 0, width=80) == (
+        "! not connected · trying again in 3 s · no hub is running; start one with: cloc…"
     )
     assert _said(state, 0, width=40) == "! not connected · trying again in 3 s"
 
@@ -110,7 +113,9 @@ def test_a_lost_connection_says_since_when_and_how_old_what_is_shown_is() -> Non
     ("width", "text"),
     [
         (90, "! connection lost 12 s ago · trying again in 3 s · what you see is as of 09:41:03"),
-        (80, "! lost 12 s ago · trying again in 3 s · shown as of 09:41:03"),
+        (80, "! lost 12 s ago · trying again in 3 s · shown as of 09:41:03 · the socket closed"),
+        (79, "! lost 12 s ago · trying again in 3 s · shown as of 09:41:03 · the socket clos…"),
+        (78, "! lost 12 s ago · trying again in 3 s · shown as of 09:41:03"),
         (40, "! lost 12 s ago · as of 09:41:03"),
         (10, "! lost 12 s ago · as of 09:41:03"),
     ],

@@ -10,9 +10,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,23 +19,11 @@ from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, WSServerH
 from cloche.errors import BadRequest
 from cloche_tui.serve import server
 from cloche_tui.serve.server import serving
+from cloche_tui.start import Start
 from tests.support.hub import until
-
-if TYPE_CHECKING:
-    from cloche_tui.start import Start
+from tests.tui.support import hub_on_fakes
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@dataclass
-class _Start:
-    """As much of a start as is handed on."""
-
-    console: str | None = None
-
-
-def _start() -> Start:
-    return cast("Start", _Start())
 
 
 @pytest.fixture(autouse=True)
@@ -247,6 +233,24 @@ async def test_a_senseless_size_is_none(tmp_path: Path, browser: ClientSession, 
         await _shown(websocket, b"size 80x1000 told" if "99999" in size else b"size 80x24 told")
 
 
+async def test_the_dashboard_itself_runs_in_a_tab(
+    tmp_path: Path, browser: ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    async with hub_on_fakes(tmp_path) as (hub, client):
+        await client.create(name="mossy-acorn")
+        monkeypatch.setenv("CLOCHE_HUB", hub.address)
+        monkeypatch.setenv("CLOCHE_TOKEN", hub.admin)
+        async with serving(server.command_of(Start())) as address:
+            tabs = _Tabs(address, tmp_path / "pids")
+            async with tabs.open(browser) as websocket:
+                await _shown(websocket, b"mossy-acorn")
+                await websocket.send_str(json.dumps(["stdin", "q"]))
+                while (await websocket.receive(timeout=20)).type is WSMsgType.BINARY:
+                    pass
+
+
 def test_the_dashboard_is_served_until_a_signal_and_its_address_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -257,7 +261,7 @@ def test_the_dashboard_is_served_until_a_signal_and_its_address_is_said(
         os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(server, "_tell", tell_and_end)
-    assert server.serve_dashboard(_start()) == 0
+    assert server.serve_dashboard(Start()) == 0
     said = capsys.readouterr()
     assert said.out.startswith("http://127.0.0.1:")
     assert said.out.count("\n") == 1
@@ -268,4 +272,4 @@ def test_a_port_that_is_taken_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(BadRequest, match=rf"port {port} cannot be used \(.*\); give another one"):
-            server.serve_dashboard(_start(), port=port)
+            server.serve_dashboard(Start(), port=port)

@@ -71,6 +71,13 @@ def test_coloured_and_muted_text_has_a_contrast_of_4_5(theme: Theme) -> None:
     for text, behind in itertools.product(texts, ("background", "surface", "panel")):
         assert _contrast(colours[text], colours[behind]) >= 4.5, (text, behind)
     assert _contrast(colours["background"], colours["warning"]) >= 4.5, "who drives stands on this"
+    lost, waits = colours["error"].with_alpha(0.2), colours["warning"].with_alpha(0.15)
+    assert _contrast(colours["text-error"], colours["background"] + lost) >= 4.5, (
+        "the banner of a lost connection"
+    )
+    assert _contrast(colours["text-warning"], colours["background"] + waits) >= 4.5, (
+        "and of one that is not there yet"
+    )
     for text in ("text-success", "text-warning", "text-error"):
         assert _contrast(colours[text], colours["primary-muted"]) >= 3, text
 

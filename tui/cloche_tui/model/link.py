@@ -19,6 +19,8 @@ from cloche import HubStatus
 from cloche_tui.model.roles import Line, Role, Span, line
 
 SEPARATOR = " · "
+_LEAST_OF_A_REASON = 16
+"""Cells; fewer of it tell nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +163,22 @@ def banner(state: LinkState, now: datetime, width: int, *, zone: tzinfo | None =
         case Connecting(reason=""):
             return (Span("… connecting to the hub", Role.MUTED),)
         case Connecting():
-            ways = _said_of_connecting(state, now)
+            ways = [["not connected", f"trying again{_again(state.next_try_at, now)}"]]
             role = Role.WARNING
         case Lost():
             ways = _said_of_lost(state, now, zone)
             role = Role.BAD
-    fitting = (text for parts in ways if len(text := f"! {SEPARATOR.join(parts)}") <= width)
-    return line(Span(next(fitting, f"! {SEPARATOR.join(ways[-1])}"), role))
+    return line(Span(_fitting(ways, state.reason, width), role))
 
 
-def _said_of_connecting(state: Connecting, now: datetime) -> list[list[str]]:
-    again = _again(state.next_try_at, now)
-    return [
-        ["not connected", state.reason, f"trying again{again}"],
-        ["not connected", f"trying again{again}"],
-    ]
+def _fitting(ways: list[list[str]], reason: str, width: int) -> str:
+    """The first way that fits, and as much of the reason as there is room for."""
+    texts = [f"! {SEPARATOR.join(parts)}" for parts in ways]
+    text = next((text for text in texts if len(text) <= width), texts[-1])
+    room = width - len(text) - len(SEPARATOR)
+    if len(reason) <= room:
+        return f"{text}{SEPARATOR}{reason}"
+    return f"{text}{SEPARATOR}{reason[: room - 1]}…" if room >= _LEAST_OF_A_REASON else text
 
 
 def _said_of_lost(state: Lost, now: datetime, zone: tzinfo | None) -> list[list[str]]:
@@ -183,10 +186,9 @@ def _said_of_lost(state: Lost, now: datetime, zone: tzinfo | None) -> list[list[
     moment = state.as_of.astimezone(zone)
     same_day = moment.date() == now.astimezone(zone).date()
     as_of = f"{moment:%H:%M:%S}" if same_day else f"{moment:%Y-%m-%d %H:%M:%S}"
-    lost, trying = f"connection lost {ago} ago", f"trying again{again}"
+    trying = f"trying again{again}"
     return [
-        [lost, trying, f"what you see is as of {as_of}", state.reason],
-        [lost, trying, f"what you see is as of {as_of}"],
+        [f"connection lost {ago} ago", trying, f"what you see is as of {as_of}"],
         [f"lost {ago} ago", trying, f"shown as of {as_of}"],
         [f"lost {ago} ago", f"as of {as_of}"],
     ]

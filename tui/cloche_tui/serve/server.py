@@ -240,13 +240,17 @@ def serve_dashboard(start: Start, *, port: int = 0) -> int:
     Raises:
         BadRequest: the port cannot be used.
     """
-    command = [sys.executable, "-m", "cloche_tui.serve", json.dumps(asdict(start))]
     try:
-        asyncio.run(_serve(command, port, _tell))
+        asyncio.run(_serve(command_of(start), port, _tell))
     except OSError as error:
         reason = error.strerror or error
         raise BadRequest(f"port {port} cannot be used ({reason}); give another one, or --port 0") from None
     return 0
+
+
+def command_of(start: Start) -> list[str]:
+    """What runs in a tab of a dashboard that is started like this."""
+    return [sys.executable, "-m", "cloche_tui.serve", json.dumps(asdict(start))]
 
 
 async def _serve(command: Sequence[str], port: int, tell: Callable[[str], object]) -> None:

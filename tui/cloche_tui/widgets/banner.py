@@ -22,7 +22,7 @@ class Banner(Widget):
 
     DEFAULT_CSS = """
     Banner { height: 1; display: none; background: $warning 15%; }
-    Banner.-lost { background: $error 25%; }
+    Banner.-lost { background: $error 20%; }
     Banner:ansi, Banner.-lost:ansi { background: ansi_default; text-style: reverse; }
     """
 
