@@ -13,10 +13,8 @@ Pure but for `load_keymap`. Rules:
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-import tomllib
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -117,6 +115,9 @@ def read_keymap(text: str, actions: Sequence[Bindable], *, name: str = "keymap.t
         actions: all there are.
         name: what the text is called in problems.
     """
+    # Imported when needed: most people have no such file, and starting is to be quick.
+    import tomllib
+
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -286,6 +287,8 @@ def _parts(dotted: str) -> tuple[str, ...]:
 
 
 def _meant(word: str, known: Collection[str]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(word, known, 1)
     return f"; do you mean {close[0]}?" if close else ""
 

@@ -14,9 +14,7 @@ Rule: a file that is wrong changes nothing; what was read of it before stays, an
 
 from __future__ import annotations
 
-import difflib
 import os
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -129,6 +127,9 @@ def read_theme(name: str, text: str, known: Mapping[str, Theme]) -> Theme:
     Raises:
         BadTheme: the text is wrong.
     """
+    # Imported when needed: most people have no such file, and starting is to be quick.
+    import tomllib
+
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -219,5 +220,7 @@ def _check_colour(key: str, value: str) -> None:
 
 
 def _meant(word: str, known: Collection[str]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(word, known, 1)
     return f"; do you mean {close[0]}?" if close else ""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -97,6 +96,9 @@ def load_hub_marks(path: Path | None = None) -> tuple[tuple[MarkRule, ...], tupl
 
 def read_hub_marks(text: str, *, name: str = "hubs.toml") -> tuple[tuple[MarkRule, ...], tuple[str, ...]]:
     """The rules of a text, as the module says; a table that is wrong is left out and said in one line."""
+    # Imported when needed: most people have no such file, and starting is to be quick.
+    import tomllib
+
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
