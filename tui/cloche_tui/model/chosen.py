@@ -26,3 +26,5 @@ class Chosen:
     """A file's, in the sandbox."""
     is_driving: bool = False
     """Whether keys of the chosen console reach its program."""
+    copies: tuple[str, ...] = ()
+    """What would be copied and where to, as `cloche cp` takes it."""
