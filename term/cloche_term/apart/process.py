@@ -10,6 +10,10 @@ import asyncio
 import contextlib
 import os
 import signal
+import time
+
+# What Linux makes a process's clock of, besides its number: clock_getcpuclockid(3).
+_CLOCK_OF_PROCESS = 2
 
 
 class WatchedProcess:
@@ -23,6 +27,7 @@ class WatchedProcess:
     def __init__(self, pid: int, pidfd: int) -> None:
         self.pid = pid
         self._pidfd = pidfd
+        self._used_s: float | None = None
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._loop.add_reader(pidfd, self._on_end)
@@ -32,9 +37,21 @@ class WatchedProcess:
         """Whether its end has been seen."""
         return self._ended.done()
 
+    @property
+    def cpu_s(self) -> float | None:
+        """Processor time it has used, of one that was killed until then; None of one that has ended by itself."""
+        if self._used_s is not None or self.has_ended:
+            return self._used_s
+        try:
+            return time.clock_gettime(~self.pid << 3 | _CLOCK_OF_PROCESS)
+        except OSError:
+            # It has been reaped, and its end not been seen here.
+            return None
+
     def kill(self) -> None:
         """Ends it, without waiting. Idempotent."""
         if not self._ended.done():
+            self._used_s = self.cpu_s
             # SAFETY: by pidfd, so it is this very process or none.
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)

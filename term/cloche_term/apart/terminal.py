@@ -52,6 +52,11 @@ class ApartTerminal:
         """Its process's id, for logs."""
         return self._process.pid
 
+    @property
+    def cpu_s(self) -> float | None:
+        """Processor time its process has used, as the system counts it; None where it has ended by itself."""
+        return self._process.cpu_s
+
     async def feed(self, data: bytes) -> bytes:
         """Takes what the program has written; returns what the terminal answers. Cancelling loses the answer only.
 

@@ -82,6 +82,14 @@ class Loss:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Began:
+    """When a request was made, and how much processor time its terminal had used."""
+
+    at_s: float
+    used_s: float | None
+
+
 class Emulator:
     """A terminal that is got over the loss of.
 
@@ -106,7 +114,7 @@ class Emulator:
         """Bytes of output it has seen, or was lost with."""
         self.size = Size(terminal.state.rows, terminal.state.cols)
         self.cost_s = 0.0
-        """Processor time of the newest request; of a loss, how long it took."""
+        """Processor time of the newest request, also of one that it was lost with."""
         self.losses = 0
         """How many terminals it has lost."""
         self.is_spent = False
@@ -134,7 +142,7 @@ class Emulator:
         if not self.is_spent:
             await self._get_over()
         if not self.is_spent:
-            began = self._clock()
+            began = self._begin()
             try:
                 answer = await self._terminal.feed(data)
             except _FAILED as error:
@@ -178,7 +186,7 @@ class Emulator:
         await self._get_over()
         # What makes one fail that was just restored would do it again.
         for is_blank in (False, True, True):
-            began = self._clock()
+            began = self._begin()
             try:
                 answer = await request(self._terminal)
             except _FAILED as error:
@@ -194,14 +202,14 @@ class Emulator:
     async def _get_over(self) -> None:
         """What has ended while nobody asked anything of it is replaced, before it costs what comes next."""
         if self._terminal.is_lost and not self.is_spent:
-            await self._replace(TerminalLost("its process has ended"), began=self._clock())
+            await self._replace(TerminalLost("its process has ended"), began=self._begin())
 
     async def _replace(
-        self, error: Exception, *, began: float, skipped: int = 0, is_blank: bool = False
+        self, error: Exception, *, began: _Began, skipped: int = 0, is_blank: bool = False
     ) -> None:
         self._require_open()
         self._terminal.kill()
-        now = self._clock()
+        now, cost_s = self._clock(), self._cost_s(began)
         recent = [at for at in self._lost_at if now - at < LOSSES_WITHIN_S]
         ends = SPENT if len(recent) >= MOST_LOSSES else None
         opened = await self._opened(is_blank=is_blank or ends is not None)
@@ -217,8 +225,17 @@ class Emulator:
         else:
             seen, self._terminal = opened.seen, opened.terminal
         self.is_spent = ends is not None
-        self.cost_s = self._clock() - began
+        # What could not be opened is not known to have cost less.
+        self.cost_s = cost_s + self._cost_s(_Began(now, None if opened is None else 0.0))
         self._on_lost(Loss(str(error), max(0, self.offset - seen), ends))
+
+    def _begin(self) -> _Began:
+        return _Began(self._clock(), self._terminal.cpu_s)
+
+    def _cost_s(self, since: _Began) -> float:
+        """Processor time of the terminal; where nobody knows that, how long it took, which is never less."""
+        took_s, used_s = self._clock() - since.at_s, self._terminal.cpu_s
+        return took_s if used_s is None or since.used_s is None else min(took_s, used_s - since.used_s)
 
     async def _opened(self, *, is_blank: bool) -> Reopened | None:
         """Another terminal of the size that this one has; None if there is none."""

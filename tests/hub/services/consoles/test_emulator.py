@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 
 import pytest
 
@@ -36,9 +37,12 @@ class Stored:
         """Whether it was asked for an empty one, each time."""
         self.refuses = False
         """Set it to have no terminal opened any more."""
+        self.on_open: Callable[[], object] = lambda: None
+        """Called each time."""
 
     async def reopen(self, size: Size, *, is_blank: bool) -> Reopened:
         self.opened.append(is_blank)
+        self.on_open()
         if self.refuses:
             raise TerminalLost("there are no more processes")
         if is_blank:
@@ -116,6 +120,28 @@ async def test_what_has_ended_meanwhile_is_replaced_before_it_is_fed(losing: Los
     assert await within(losing.emulator.feed(b"fed\x1b[6n")) == b"\x1b[1;9R"
     assert (await losing.first_line(), losing.losses[0].missing) == ("kept fed", 0)
     assert losing.losses[0].told == "the terminal emulator was lost, and another one shows the same"
+
+
+async def test_one_that_stands_still_costs_no_more_than_the_processor_time_it_has_used(
+    losing: Losing,
+) -> None:
+    terminal = losing.emulator._terminal
+    os.kill(terminal.pid, signal.SIGSTOP)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(within(losing.emulator.feed(b"never taken")))
+        await asyncio.sleep(0)
+        losing.now = 1000.0
+        terminal.kill()
+    assert len(losing.losses) == 1
+    assert 0 <= losing.emulator.cost_s < 100
+
+
+async def test_one_whose_use_is_not_known_costs_as_long_as_it_took(losing: Losing) -> None:
+    losing.stored.refuses = True
+    losing.stored.on_open = lambda: setattr(losing, "now", 1000.0)
+    await losing.kill()
+    await within(losing.emulator.feed(b"never taken"))
+    assert losing.emulator.cost_s == 1000.0
 
 
 async def test_another_one_has_the_size_of_the_lost_one(losing: Losing) -> None:
