@@ -10,7 +10,8 @@ Rules:
 - The reader of a guest's link ends here: what it hands over is passed on or kept, without a wait for anybody.
 - What a viewer gets is packed once for all of them.
 - A viewer is shown a screen in the step in which it is there: what comes next follows it.
-- A terminal that is lost costs the console a part of its screen: viewers are told, and go on with what they have seen.
+- A terminal that is lost costs the console a part of its screen: viewers are told, and go on with what they have seen;
+  so is whoever comes later.
 - `console` is replaced, never changed; each new one is told to `on_changed`.
 """
 
@@ -39,6 +40,8 @@ from cloche_wire.aio.bounds import within
 
 _log = structlog.get_logger(__name__)
 
+LACKING = "screens here may lack a part of what was shown: the terminal emulator was lost meanwhile"
+"""Told to whoever comes after that."""
 NOT_DRIVING = "you are watching: what you type goes nowhere; ask to drive, or take over"
 
 
@@ -76,7 +79,7 @@ class LiveConsole:
         """Puts a marker into its recording, if it has one; never waits."""
         self._lines: dict[str, Line] = {}
         self._viewer_ids = (f"v{number}" for number in itertools.count(1))
-        self._missing = 0
+        self._incomplete: list[str] = []
         self._wanted, self._wanted_above, self._left = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     @property
@@ -152,7 +155,7 @@ class LiveConsole:
     def lose(self, count: int) -> None:
         """So many bytes of output are missing here, before anybody is there: whoever comes is told."""
         self._display.lose(count)
-        self._missing += count
+        self._incomplete.append(f"{count} bytes of what it showed are lost")
 
     async def snapshot(self) -> tuple[int, bytes]:
         """As `Display.snapshot`."""
@@ -191,6 +194,9 @@ class LiveConsole:
         )
         self._gap()
         self._display.touch()
+        if loss.missing and LACKING not in self._incomplete:
+            # How much it is nobody can say later: programs paint over it.
+            self._incomplete.append(LACKING)
         self.mark(loss.told)
         self.notice(loss.told)
         if loss.ends is not None:
@@ -221,8 +227,8 @@ class LiveConsole:
             viewer.id, channel, on_typed=self._typed, on_ready=self._want, scrollback=scrollback
         )
         self.apply(step)
-        if self._missing:
-            line.tell(messages.notice(f"{self._missing} bytes of what it showed are lost"))
+        for notice in self._incomplete:
+            line.tell(messages.notice(notice))
         return line, step
 
     def leave(self, viewer_id: str) -> None:

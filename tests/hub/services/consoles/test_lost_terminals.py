@@ -17,6 +17,7 @@ from cloche_hub.errors import Cancelled, InternalError
 from cloche_hub.ports import Size
 from cloche_hub.services.consoles import keeper
 from cloche_hub.services.consoles.emulator import MOST_LOSSES, NONE_LEFT, SPENT
+from cloche_hub.services.consoles.live import LACKING
 from cloche_hub.services.consoles.stored import restored
 from cloche_term import TerminalLost
 from cloche_term.apart.frames import Look
@@ -101,6 +102,8 @@ async def test_what_crashes_the_emulator_is_told_and_the_program_goes_on(
         assert (viewer.screens, viewer.offset) == (1, 6 + len(poison) + 9)
         later = await attach(client, mode="watch", backend="bittty")
         await later.until_shown("goes on")
+        await later.until(lambda: later.notices)
+        assert later.notices == [LACKING]
         assert before.is_lost
         (recording,) = hub.recordings.made.values()
         await until(lambda: told.encode() in recording.text and b"goes on" in recording.text)
@@ -253,7 +256,7 @@ async def test_a_screen_that_crashes_its_terminal_is_made_by_the_next(tmp_path: 
         for scrollback in (0, 100):
             await kill(worker(hub))
             later = await attach(client, mode="watch", scrollback=scrollback)
-            assert later.text == ["hello"]
+            assert (later.text, later.notices) == (["hello"], [])
         await kill(worker(hub))
         await until_screen(client, "hello")
         assert losses(viewer) == []
