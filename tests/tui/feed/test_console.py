@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 
@@ -12,7 +13,10 @@ from cloche.aio import Console, Hub
 from cloche_hub.domain.audit_events import AuditName
 from cloche_term.apart.terminals import open_terminals
 from cloche_term.apart.zygote import Zygote
+from cloche_tui.feed.console_screen import MOST_WAITING
 from cloche_tui.model.console_status import Phase, Size
+from cloche_wire.aio import Channel
+from cloche_wire.errors import CodedError
 from tests.support.hub import RunningHub, until, within
 from tests.tui.feed.console_links import SIZE, Desk, dashboard, shell
 
@@ -199,6 +203,29 @@ async def test_a_dashboard_that_only_looks_on_drives_nothing(client: Hub, desk: 
         wish()
     assert set(mine.said) == {"this dashboard only looks on: it was started with --readonly"}
     assert not mine.link.status.has_keys
+
+
+async def test_a_flood_in_one_console_keeps_no_keys_from_another(
+    client: Hub, desk: Desk, hub: RunningHub
+) -> None:
+    mine = desk.open_shell("box")
+    await mine.until_driving()
+    hub.machine.agent.overrides["pty"] = _flood
+    flooded = desk.open_shell("box")
+    await flooded.until_shown("y")
+    for number in range(20):
+        mine.link.type(b"x")
+        await mine.until_shown("x" * (number + 1))
+    assert flooded.link.screen._waiting_bytes <= 2 * MOST_WAITING
+    assert flooded.phase is Phase.LIVE
+
+
+async def _flood(channel: Channel) -> None:
+    """A terminal in which a program never stops writing."""
+    channel.accept({"console": channel.params["console"], "pid": 1})
+    with contextlib.suppress(CodedError):
+        while True:
+            await channel.write(1, b"y\r\n" * 10_000)
 
 
 # Its beginning and its end.

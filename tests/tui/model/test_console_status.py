@@ -107,7 +107,7 @@ def test_the_last_line_says_who_drives_and_what_can_be_done(status: ConsoleStatu
 
 
 def test_another_size_than_the_pane_s_is_said_to_who_watches() -> None:
-    assert _foot(WATCHING, Size(30, 100)) == "nobody drives: enter drives · 80×24 in a pane of 100×30"
+    assert _foot(WATCHING, Size(30, 100)) == "nobody drives: enter drives · 80×24 (pane 100×30)"
     assert _foot(DRIVING, Size(30, 100)) == "ctrl+] leaves · 80×24"
 
 
@@ -117,6 +117,13 @@ def test_a_notice_stands_for_a_moment_where_all_but_the_way_out_was() -> None:
 
     assert line(WATCHING) == r"ann drives now\x07"
     assert line(DRIVING) == r"ctrl+] leaves · ann drives now\x07"
+
+
+def test_what_does_not_fit_is_left_out_and_what_matters_most_stays() -> None:
+    status = replace(WATCHING, info=console(viewers=(US, ANN), driver="v2", rows=30))
+    assert _foot(status, Size(24, 42)) == "ann drives: a asks, t takes over · 80×30 (pane 42×24)"[:32]
+    assert _foot(status, Size(24, 10)) == "ann drives: a asks, t takes over"
+    assert _foot(status, Size(24, 60)).endswith("80×30 (pane 60×24)")
 
 
 def test_keys_are_called_as_the_person_has_bound_them() -> None:

@@ -81,7 +81,10 @@ class _Bench:
 
 
 @pytest.fixture
-async def bench(tmp_path: Path, terminals: Terminals) -> AsyncIterator[_Bench]:
+async def bench(
+    tmp_path: Path, terminals: Terminals, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[_Bench]:
+    monkeypatch.setattr(console_pane, "NOTICE_S", 1.0)
     async with hub_on_fakes(tmp_path) as (hub, client), dashboard(hub, terminals) as desk:
         await client.create(name="box")
         yield _Bench(hub, client, desk, terminals)
@@ -256,14 +259,10 @@ async def test_who_asks_is_told_with_the_key_that_lets_them(bench: _Bench, info:
             await bench.until_seen("○ watching", "first admin drives: a asks, t takes over")
 
 
-async def test_lines_that_are_read_stay_and_that_is_said(bench: _Bench) -> None:
-    async with bench.showing(None) as pane:
-        await bench.until_seen("· no console")
-        await bench.drive()
-        for number in range(20):
-            await bench.type(f"{number}")
-            await bench.pilot.press("enter", "ctrl+j")
-        await bench.until_seen("19")
+async def test_lines_that_are_read_stay_and_that_is_said(bench: _Bench, info: ConsoleInfo) -> None:
+    async with bench.showing(info.id) as pane, (await bench.client.sandbox("box")).attach(info.id) as other:
+        await other.write("".join(f"{number}\r\n" for number in range(30)))
+        await bench.until_seen("29")
         pane.view.scroll_console(-8)
         await bench.until_seen("older lines")
         assert pane._link is not None

@@ -12,14 +12,14 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from cloche import ConsoleInfo
 from cloche.console_messages import LONGEST_SIDE, MOST_CELLS
 from cloche_tui.model.console_panes import is_boot
-from cloche_tui.model.roles import Line, Role, Span, line
+from cloche_tui.model.roles import Line, Role, Span, line, plain_text
 
 _BETWEEN = Span(" · ", Role.MUTED)
 
@@ -151,10 +151,18 @@ def foot(status: ConsoleStatus, window: Size, keys: Keys, *, notice: str = "") -
     parts = [part for part in _parts(status, window, keys) if part]
     if notice:
         parts = [*parts[: status.has_keys], (Span(notice, Role.WARNING),)]
-    spans = [Span(" ")]
+    while len(parts) > 1 and _length(parts) > window.cols:
+        # Rather not said than half.
+        parts.pop()
+    spans: list[Span] = []
     for number, part in enumerate(parts):
         spans += ([_BETWEEN] if number else []) + list(part)
-    return line(*spans, Span(" "))
+    return line(*spans)
+
+
+def _length(parts: Sequence[Line]) -> int:
+    words = sum(len(plain_text(part)) for part in parts)
+    return words + len(_BETWEEN.text) * (len(parts) - 1)
 
 
 def _parts(status: ConsoleStatus, window: Size, keys: Keys) -> Iterator[Line]:
@@ -224,7 +232,7 @@ def _size(status: ConsoleStatus, window: Size) -> Line:
     size = Size(status.info.rows, status.info.cols)
     if size == window or status.has_keys:
         return (Span(str(size), Role.MUTED),)
-    return (Span(f"{size} in a pane of {window}", Role.MUTED),)
+    return (Span(f"{size} (pane {window})", Role.MUTED),)
 
 
 def _key(key: str, what: str) -> Line:

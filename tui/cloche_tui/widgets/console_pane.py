@@ -63,9 +63,11 @@ class ConsolePane(Container):
     ConsolePane {
         width: 1fr;
         height: 1fr;
-        border: round $primary-muted;
+        border: round $primary 50%;
         border-title-align: left;
         border-subtitle-align: left;
+        border-title-color: $foreground;
+        border-subtitle-color: $foreground;
     }
     ConsolePane:focus-within { border: round $primary; }
     ConsolePane.-driving, ConsolePane.-driving:focus-within { border: heavy $warning; }
@@ -256,8 +258,8 @@ class ConsolePane(Container):
 
     def _touched(self) -> None:
         """Something may look different."""
-        if not self.is_attached or self._link is None:
-            return
+        if self._link is None or not self.view.is_attached:
+            return  # it is being taken away
         if self._link.terminal is not None:
             self.view.attach(self._link.terminal)
         self._link.screen.is_on_screen = self.view.is_seen
@@ -307,7 +309,7 @@ class ConsolePane(Container):
 
     def _say(self, text: str) -> None:
         """Shows a notice; where it would not be seen, the app does."""
-        if not self.view.is_seen:
+        if not (self.view.is_attached and self.view.is_seen):
             self.post_message(Said(f"{self._label}: {text}"))
             return
         if self._notice_timer is not None:
