@@ -99,7 +99,7 @@ async def test_without_an_image_it_says_that_one_is_built() -> None:
     hub = Hub()
     hub.images_now = ()
     async with _form(hub) as (app, _, _answers):
-        assert "it is built first, which takes minutes" in screen_text(app)
+        assert "it is built first, in minutes" in screen_text(app)
         assert "ready:" not in screen_text(app)
 
 

@@ -112,8 +112,8 @@ def test_the_details_say_all_that_is_known() -> None:
     )
     assert [plain_text(each) for each in details(row, NOW)] == [
         "box  ● running",
-        "id sb_box   recipe python/small   image abababababab   machine tcg   owner ann",
-        "created 3m ago   lease 1h00m   expires in 1h00m   written 1.0 MiB",
+        "id sb_box   recipe python/small   on tcg   owner ann   image abababababab",
+        "expires in 1h00m   created 3m ago   lease 1h00m   written 1.0 MiB",
         "consoles 2   driven by ann   calls that wait 1   ask to drive bob",
         "labels team=blue   env API",
         "took clone 0.09 s, become 0.10 s",
@@ -132,7 +132,7 @@ def test_the_details_of_a_failed_sandbox_say_why_and_when() -> None:
     assert [plain_text(each) for each in details(Row(info), NOW)] == [
         "box  ✗ failed: the machine ended",
         "id sb_box   recipe python/small   owner ann",
-        "created 3m ago   lease 1h00m   ended 5s ago",
+        "ended 5s ago   created 3m ago   lease 1h00m",
         "consoles 0",
     ]
 
@@ -145,7 +145,7 @@ def test_a_sandbox_without_a_lease_yet_says_nothing_of_its_end() -> None:
 def test_what_dies_with_a_sandbox_is_named() -> None:
     row = Row(sandbox(), attention=Attention(2, 1, ("ann", "bob"), 1))
     assert [plain_text(each) for each in losses([row])] == [
-        "box ● running  of ann  2 open consoles, driven by ann, bob, 1 call that waits"
+        "box ● running  of ann  2 open consoles, driven by ann, bob, 1 waiting call"
     ]
     assert [plain_text(each) for each in losses([Row(sandbox())])] == ["box ● running  of ann"]
 
@@ -158,7 +158,7 @@ def test_what_dies_with_several_is_summed_up() -> None:
     ]
     shown = [plain_text(each) for each in losses(rows)]
     assert [text.split()[0] for text in shown] == ["a", "b", "c", "in"]
-    assert shown[3] == "in all 2 open consoles and 2 calls that wait"
+    assert shown[3] == "in all 2 open consoles and 2 waiting calls"
     assert len(losses(rows[2:] * 2)) == 2
 
 

@@ -17,7 +17,7 @@ from tests.tui.sandbox_values import NOW, has_changed, is_gone, sandbox
 @pytest.mark.parametrize(
     ("width", "last"),
     [
-        (40, ["cpu"]),
+        (41, ["cpu"]),
         (80, ["memory", "age", "lease", "accelerator", "viewers"]),
         (120, ["recipe", "owner", "cpu_bars", "labels"]),
         (160, ["memory_bars"]),

@@ -21,7 +21,9 @@ async def test_where_there_is_little_room_one_line_says_it_all() -> None:
         detail.show(ROW, NOW)
         await pilot.pause()
         first, *others = screen_text(app).splitlines()
-        assert first.startswith(" box  ● running   id sb_box   recipe python/small   image abababababab")
+        assert first.startswith(
+            " box  ● running   id sb_box   recipe python/small   on tcg   owner ann   image abababababab"
+        )
         assert "labels team=blue" in first
         assert not any(others)
 

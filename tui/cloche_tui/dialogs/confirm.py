@@ -60,9 +60,9 @@ class Confirm(Dialog[bool]):
         super().__init__()
         self.heading, self._lines, self._verb, self._number = heading, lines, verb, number
         self.keys = (
-            f"y means {verb} · enter, n or esc leave everything as it is"
+            f"y means {verb} · enter, n or esc change nothing"
             if number is None
-            else f"type {number} and press enter to {verb} them · esc leaves everything as it is"
+            else f"type {number} and press enter to {verb} them · esc changes nothing"
         )
         self._clock, self._guard = clock, Guard()
 

@@ -109,8 +109,8 @@ class CreateDialog(Dialog[SandboxInfo]):
             # The form was left meanwhile.
             return
         self.query_one("#recipe", Input).suggester = SuggestFromList(names)
-        known = f"ready: {', '.join(names)}; others are built first," if names else "it is built first,"
-        hint = line(Span(f"{known} which takes minutes", Role.MUTED))
+        known = f"ready: {', '.join(names)}; others are built first" if names else "it is built first"
+        hint = line(Span(f"{known}, in minutes", Role.MUTED))
         self._hint.update(text_of(self.app, hint))
 
     # The request.

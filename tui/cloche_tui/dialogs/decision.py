@@ -111,7 +111,7 @@ class DecisionDialog(Dialog[ApprovalInfo]):
     def _end(self, why: Line) -> None:
         self.is_over = True
         self._write("time", (Span("✗ too late", Role.BAD),))
-        self._write("told", (Span("Nothing was decided here: ", Role.WARNING), *why))
+        self.say_line((Span("Nothing was decided here: ", Role.WARNING), *why))
         self.show_keys("esc closes")
         self.on_over()
 

@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from cloche_tui.model.roles import Role, Span, line
+from cloche_tui.model.roles import Line, Role, Span, line
 from cloche_tui.widgets.styles import text_of
 
 T = TypeVar("T")
@@ -27,11 +27,13 @@ class Dialog(ModalScreen[T]):
     DEFAULT_CSS = """
     Dialog { align: center middle; }
     Dialog > .box {
-        width: 76; max-width: 96%; height: auto; max-height: 94%; padding: 0 2; background: $surface;
+        width: 76; max-width: 96%; height: auto; max-height: 94%; padding: 1 2 0 2; background: $surface;
         border: round $primary;
     }
     Dialog > .box > .line { height: auto; }
-    Dialog > .box > #told { margin-top: 1; }
+    Dialog > .box > #told { margin-top: 1; display: none; }
+    Dialog > .box > #told.-said { display: block; }
+    Dialog > .box > #keys { margin-top: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave", show=False)]
 
@@ -56,8 +58,13 @@ class Dialog(ModalScreen[T]):
 
     def say(self, text: str, role: Role = Role.PLAIN) -> None:
         """Shows a line; an empty one takes it away. Foreign text in it is shown as it is, never as markup."""
-        told = line(Span(" ".join(text.split()), role))
-        self.query_one("#told", Static).update(text_of(self.app, told))
+        self.say_line(line(Span(text, role)) if (text := " ".join(text.split())) else ())
+
+    def say_line(self, told: Line) -> None:
+        """Shows a line that is made of printable text; an empty one takes it away."""
+        place = self.query_one("#told", Static)
+        place.update(text_of(self.app, told))
+        place.set_class(bool(told), "-said")
 
     def show_keys(self, text: str) -> None:
         """What the keys do now."""

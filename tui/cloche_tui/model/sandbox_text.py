@@ -85,7 +85,7 @@ def details(row: Row, now: datetime) -> list[Line]:
     """All that is known of a sandbox, the most important first."""
     info, attention = row.info, row.attention
     state: list[str | Span] = [
-        Span(info.name, Role.HEADING),
+        Span(info.name, Role.ACCENT),
         "  ",
         Span("○ gone", Role.MUTED) if row.is_gone else state_span(info.state),
     ]
@@ -99,14 +99,14 @@ def details(row: Row, now: datetime) -> list[Line]:
         _facts(
             ("id", info.id),
             ("recipe", f"{info.recipe}/{info.flavor}"),
-            ("image", info.image and info.image[:12]),
-            ("machine", info.accelerator),
+            ("on", info.accelerator),
             ("owner", info.owner),
+            ("image", info.image and info.image[:12]),
         ),
         _facts(
+            *_end(info, now),
             ("created", figures.ago(info.created_at, now)),
             ("lease", figures.span(info.lease_s)),
-            *_end(info, now),
             ("written", figures.size(row.usage.disk_bytes) if row.usage else None),
         ),
         _facts(
@@ -148,7 +148,7 @@ def losses(rows: Sequence[Row]) -> list[Line]:
     approvals = sum(row.attention.approvals for row in rows)
     if len(rows) > 1 and (consoles or approvals):
         told = [figures.count(consoles, "open console")] if consoles else []
-        told += [figures.count(approvals, "call that waits", "calls that wait")] if approvals else []
+        told += [figures.count(approvals, "waiting call")] if approvals else []
         found.append(line(Span(f"in all {' and '.join(told)}", Role.WARNING)))
     return found
 
@@ -161,7 +161,7 @@ def _loss(row: Row) -> Line:
     if attention.drivers:
         lost.append(f"driven by {', '.join(attention.drivers)}")
     if attention.approvals:
-        lost.append(figures.count(attention.approvals, "call that waits", "calls that wait"))
+        lost.append(figures.count(attention.approvals, "waiting call"))
     told: list[str | Span] = [
         Span(info.name, Role.ACCENT),
         " ",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     Column("mark", "", 1),
     Column("state", "STATE", 10),
-    Column("name", "NAME", 12, most=28),
+    Column("name", "NAME", 15, most=28),
     Column("waits", "WAITS", 6, most=18),
     Column("cpu", "CPU", 5, rank=1, is_right=True),
     Column("cpu_bars", "", BARS, rank=9),
@@ -24,7 +24,7 @@ COLUMNS = (
     Column("lease", "LEASE", 7, rank=4, is_right=True),
     Column("accelerator", "ON", 4, rank=5),
     Column("viewers", "VIEWERS", 8, most=16, rank=6),
-    Column("recipe", "RECIPE", 14, most=24, rank=7),
+    Column("recipe", "RECIPE", 12, most=24, rank=7),
     Column("owner", "OWNER", 6, most=14, rank=8),
     Column("labels", "LABELS", 10, most=48, rank=10),
 )
