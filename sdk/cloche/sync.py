@@ -367,6 +367,8 @@ class Hub(_Leaseholder[aio.Hub]):
 
     events = iterating(aio.Hub.events)
     audit = iterating(aio.Hub.audit)
+    read_audit = blocking(aio.Hub.read_audit)
+    search_audit = iterating(aio.Hub.search_audit)
     verify_audit = blocking(aio.Hub.verify_audit)
     export_audit = iterating(aio.Hub.export_audit)
 

@@ -30,6 +30,7 @@ from cloche_wire.errors import (
     ungrouped,
 )
 from cloche_wire.rendezvous import locations
+from tests.support.local_audit import LocalAudit
 from tests.support.local_callbacks import LocalApprovals, LocalCallbacks
 from tests.support.local_consoles import BOOT_LOG, LocalConsoles
 from tests.support.local_files import KINDS as FILE_KINDS
@@ -51,14 +52,15 @@ class LocalHub(ScriptedHub):
         self.sandboxes: dict[str, dict[str, Any]] = {}
         self.environs: dict[str, dict[str, str]] = {}
         self.images: list[dict[str, Any]] = []
-        self.events: list[dict[str, Any]] = []
         self.stopped = asyncio.Event()
         self.callbacks, self.approvals = LocalCallbacks(), LocalApprovals()
         self.handlers |= self.callbacks.handlers | self.approvals.handlers
         self.recordings = LocalRecordings()
         self.consoles = LocalConsoles(self._find, lambda sandbox: self.environs[sandbox], self.recordings)
         self.handlers |= self.consoles.handlers | self.recordings.handlers
-        self._happened = asyncio.Condition()
+        self.audit = LocalAudit()
+        self.events = self.audit.events
+        self.handlers |= self.audit.handlers
         self.handlers |= {f"sandbox.{kind}": getattr(self, f"_sandbox_{kind}") for kind in _KINDS}
         self.handlers |= dict.fromkeys(FILE_KINDS, self._file)
         self.handlers |= {
@@ -70,9 +72,6 @@ class LocalHub(ScriptedHub):
             "image.remove": self._image_remove,
             "disk.usage": self._disk_usage,
             "disk.prune": self._disk_prune,
-            "audit.tail": self._audit_tail,
-            "audit.verify": self._audit_verify,
-            "audit.export": self._audit_export,
         }
 
     async def __aenter__(self) -> Self:
@@ -281,46 +280,9 @@ class LocalHub(ScriptedHub):
     async def _disk_prune(self, channel: Channel) -> None:
         channel.close({"freed_bytes": 3 << 20})
 
-    # Audit.
-
     async def note(self, event: str, sandbox: str | None, detail: dict[str, Any]) -> None:
-        """Adds an event."""
-        async with self._happened:
-            self.events.append(
-                {
-                    "seq": len(self.events) + 1,
-                    "at": THEN,
-                    "event": event,
-                    "actor": "tok_admin",
-                    "sandbox": sandbox,
-                    "detail": detail,
-                    "prev_hash": "00" * 32,
-                    "hash": "11" * 32,
-                }
-            )
-            self._happened.notify_all()
-
-    async def _audit_tail(self, channel: Channel) -> None:
-        channel.accept()
-        told = max(0, len(self.events) - channel.params["limit"])
-        while True:
-            for event in self.events[told:]:
-                if channel.params.get("sandbox") in (None, event["sandbox"]):
-                    await channel.send_message(event)
-            told = len(self.events)
-            if not channel.params["follow"]:
-                return channel.close({})
-            async with self._happened:
-                await self._happened.wait_for(lambda: len(self.events) > told)  # noqa: B023 - waited for here
-
-    async def _audit_verify(self, channel: Channel) -> None:
-        channel.close({"events": len(self.events), "head": "11" * 32})
-
-    async def _audit_export(self, channel: Channel) -> None:
-        channel.accept()
-        for event in self.events:
-            await channel.send_message(event)
-        await self._audit_verify(channel)
+        """Adds an event to the audit."""
+        await self.audit.note(event, sandbox, detail)
 
 
 async def _give_output(channel: Channel, stream: int, reader: asyncio.StreamReader) -> None:

@@ -9,7 +9,9 @@ from contextlib import aclosing
 import pytest
 
 from cloche.aio import Hub
+from cloche.audit_search import AuditPart
 from cloche.errors import BadRequest
+from cloche.filters import parse_filter
 from cloche.messages import Verified
 from tests.support.local_hub import LocalHub
 from tests.support.scripted_hub import refuse
@@ -48,3 +50,51 @@ async def test_the_audit_is_exported_with_its_head_last(client: Hub, hub: LocalH
     await hub.note("test.happened", None, {"b": [1], "a": {}})
     lines = [json.loads(line) async for line in client.export_audit()]
     assert lines == [hub.events[0], {"head": {"hash": "11" * 32, "seq": 1}}]
+
+
+async def test_events_are_read_by_their_numbers(client: Hub, hub: LocalHub) -> None:
+    for number in range(5):
+        await hub.note("test.happened", None, {"number": number})
+    page = await client.read_audit(range(2, 9))
+    assert [event.detail["number"] for event in page.events] == [1, 2, 3, 4]
+    assert page.names == {"tok_admin": "admin"}
+
+
+async def test_a_search_tells_what_is_wanted_and_goes_on(client: Hub, hub: LocalHub) -> None:
+    for number in range(20):
+        await hub.note("test.happened", None, {"number": f"n{number}."})
+    wanted = parse_filter("n1")
+    assert [part.numbers async for part in client.search_audit(wanted)] == [(2, *range(11, 21))]
+    async with asyncio.timeout(10), aclosing(client.search_audit(wanted, follow=True)) as parts:  # type: ignore[type-var]
+        assert (await anext(parts)).last == 20
+        await hub.note("test.happened", None, {"number": "n1"})
+        assert await anext(parts) == AuditPart(21, 21, (21,), 21)
+
+
+async def test_without_a_filter_everything_is_wanted(client: Hub, hub: LocalHub) -> None:
+    await hub.note("test.happened", None, {})
+    (part,) = [part async for part in client.search_audit()]
+    assert (part.has_all, part.numbers) == (True, range(1, 2))
+
+
+async def test_expressions_are_put_to_what_the_hub_has_found(client: Hub, hub: LocalHub) -> None:
+    for number in range(1200):
+        await hub.note("test.happened", None, {"number": f"n{number}."})
+    parts = [part async for part in client.search_audit(parse_filter(r"/n\d*99\b/"))]
+    assert [part.numbers for part in parts] == [
+        (1100, 1200),
+        (600, 700, 800, 900, 1000),
+        (100, 200, 300, 400, 500),
+    ]
+    assert [(part.first, part.last) for part in parts] == [(1001, 1200), (501, 1000), (1, 500)]
+
+
+async def test_expressions_are_put_to_what_comes_too(client: Hub, hub: LocalHub) -> None:
+    await hub.note("test.happened", None, {})
+    async with (
+        asyncio.timeout(10),
+        aclosing(client.search_audit(parse_filter("/admin/"), follow=True)) as parts,  # type: ignore[type-var]
+    ):
+        assert (await anext(parts)).numbers == (1,)
+        await hub.note("test.happened", None, {})
+        assert (await anext(parts)).numbers == (2,)
