@@ -7,6 +7,7 @@ import pytest
 from cloche.filters import parse_filter
 from cloche_tui.model.chosen import Chosen
 from cloche_tui.model.roles import Role
+from cloche_tui.widgets.strip_table import StripTable
 from tests.support.approvals import apr, decided
 from tests.tui.desk import Desk
 
@@ -146,6 +147,7 @@ async def test_a_hidden_view_paints_nothing() -> None:
         desk.view.display = False
         await desk.tell(pilot, A)
         assert desk.selected == A.id
+        assert desk.view.query_one(StripTable).selected_key is None
         desk.view.display = True
         desk.show("all")
         await pilot.pause()

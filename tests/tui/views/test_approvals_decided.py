@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.widgets import Input, TextArea
 
+from cloche import ApprovalInfo
 from cloche.aio.approvals import Approvals
 from cloche.errors import LinkLost
 from cloche_tui.dialogs.deny import DenyDialog
@@ -220,18 +222,47 @@ async def test_of_a_long_call_all_is_shown_before_it_can_be_approved(tmp_path: P
         await desk.until(pilot, lambda: "4.9 KiB, enter unfolds" in desk.text)
 
 
-async def test_parameters_that_are_not_here_yet_are_fetched_and_not_approved_unseen(tmp_path: Path) -> None:
+async def test_parameters_that_are_not_here_yet_are_fetched_and_not_approved_unseen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    come, get = asyncio.Event(), Approvals.get
+
+    async def slow(self: Approvals, approval: str) -> ApprovalInfo:
+        await come.wait()
+        return await get(self, approval)
+
+    monkeypatch.setattr(Approvals, "get", slow)
     async with hub_desk(tmp_path) as desk, desk.run_test(size=(160, 40)) as pilot:
         desk.call("pay.send", LONG)
         await desk.waits(pilot)
         (told,) = desk.world.inbox.pending
         await desk.tell(pilot, replace(told, params=None, has_params=False))
         await pilot.press("a")
+        await desk.until(pilot, lambda: "nothing was decided: the parameters are not here yet" in desk.text)
+        come.set()
         await desk.until(pilot, lambda: "4.9 KiB, enter unfolds" in desk.text)
         await pilot.press("a")
         await pilot.pause()
         assert "nothing was decided: it has only just come up" in desk.text
         assert desk.world.inbox.waiting == 1
+
+
+async def test_parameters_that_cannot_be_had_are_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lost(*_: object) -> None:
+        raise LinkLost("the link to the hub broke")
+
+    async with hub_desk(tmp_path) as desk, desk.run_test(size=(160, 40)) as pilot:
+        desk.call("pay.send", LONG)
+        await desk.waits(pilot)
+        (told,) = desk.world.inbox.pending
+        with monkeypatch.context() as patch:
+            patch.setattr(Approvals, "get", lost)
+            await desk.tell(pilot, replace(told, params=None, has_params=False))
+            await desk.until(pilot, lambda: "its parameters cannot be had now" in desk.text)
+        desk.show()
+        await desk.until(pilot, lambda: "4.9 KiB, enter unfolds" in desk.text)
 
 
 async def test_a_hub_that_goes_away_is_told_and_the_call_can_be_decided_later(

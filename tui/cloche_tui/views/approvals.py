@@ -205,7 +205,6 @@ class ApprovalsView(View):
         approval = self._whole_of(pressed.approval)
         if action != "approval.deny" and not approval.has_params:
             self._detail.tell("nothing was decided: the parameters are not here yet", Role.WARNING)
-            await self._fetch(approval)
             return
         match action:
             case "approval.approve":
@@ -284,14 +283,6 @@ class ApprovalsView(View):
         self.list.leave(approval.id, now=self._clock())
         self._update()
 
-    async def _fetch(self, approval: ApprovalInfo) -> None:
-        whole = await self.dashboard.session.hub.approvals.get(approval.id)
-        self._whole[approval.id, approval.state] = whole
-        if self.list.selected is not None and self.list.selected.id == approval.id:
-            # Nobody has read yet what comes up now.
-            self.list.disturb(Cause.ARRIVED, now=self._clock())
-        self._update()
-
     def _whole_of(self, approval: ApprovalInfo) -> ApprovalInfo:
         return self._whole.get((approval.id, approval.state), approval)
 
@@ -322,13 +313,21 @@ class ApprovalsView(View):
             self.post_message(ChoiceChanged())
         if whole is not None and not whole.has_params and (whole.id, whole.state) not in self._whole:
             self._whole[whole.id, whole.state] = whole
-            self.run_worker(self._try_to_fetch(whole), group="whole")
+            self.run_worker(self._fetch(whole), group="whole")
 
-    async def _try_to_fetch(self, approval: ApprovalInfo) -> None:
+    async def _fetch(self, approval: ApprovalInfo) -> None:
+        """Has the parameters that were left out; if that fails, it is tried again when the view is next shown anew."""
+        key = approval.id, approval.state
         try:
-            await self._fetch(approval)
+            self._whole[key] = await self.dashboard.session.hub.approvals.get(approval.id)
         except CodedError as error:
+            self._whole.pop(key, None)
             self._detail.tell(f"its parameters cannot be had now: {error.message}", Role.BAD)
+            return
+        if self.list.selected is not None and self.list.selected.id == approval.id:
+            # Nobody has read yet what comes up now.
+            self.list.disturb(Cause.ARRIVED, now=self._clock())
+        self._update()
 
 
 class _Rows:
