@@ -200,7 +200,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("approval.fold", "Unfold what is folded, or fold it", "fold", ("enter",), _APPROVALS, "unfold", frozenset({Need.APPROVAL})),
     Action("approval.console", "Look into the console of the sandbox that asks", "approval-console", ("o",), _APPROVALS, "console", frozenset({Need.HUB, Need.APPROVAL})),
     # Audit.
-    Action("audit.follow", "Follow the newest, or stand still", "follow", ("F", "end"), _AUDIT, "follow"),
+    Action("audit.follow", "Follow the newest, or stand still", "follow", ("F",), _AUDIT, "follow"),
     Action("audit.detail", "Show or hide all of an event", "detail", ("enter",), _AUDIT, "detail", frozenset({Need.EVENT})),
     Action("audit.go", "Go to the sandbox or console of this event", "go", ("g",), _AUDIT, "go to", frozenset({Need.EVENT})),
     Action("audit.export", "Write the audit to a file", "export", ("ctrl+e",), _AUDIT, "export", frozenset({Need.HUB}), Completion.PATH, cli=_as_it_is("cloche audit export")),
