@@ -183,6 +183,17 @@ async def test_the_steps_are_shown_while_it_is_made() -> None:
         assert answers == [sandbox("box")]
 
 
+async def test_enter_that_is_pressed_twice_at_once_makes_one() -> None:
+    hub = Hub()
+    hub.go.clear()
+    async with _form(hub) as (app, pilot, _answers):
+        field = app.screen.query_one("#recipe", Input)
+        for _ in range(2):
+            field.post_message(Input.Submitted(field, "python"))
+        await pilot.pause()
+        assert len(hub.asked) == 1
+
+
 async def test_escape_while_it_is_made_takes_it_back_and_keeps_the_form() -> None:
     hub = Hub()
     hub.go.clear()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from textual.app import App, ComposeResult
+from textual.containers import Container
 from textual.events import MouseScrollDown
 from textual.message import Message
 from textual.pilot import Pilot
@@ -85,7 +86,8 @@ class Host(App[None]):
         self.painted = 0
 
     def compose(self) -> ComposeResult:
-        yield self.table
+        with Container() as self.hidden_part:
+            yield self.table
 
     def on_strip_table_entered(self, message: StripTable.Entered) -> None:
         self.heard.append(message)
@@ -373,13 +375,13 @@ async def test_a_marked_row_stands_out() -> None:
 async def test_what_changed_while_it_was_hidden_is_there_when_it_is_shown() -> None:
     source = Rows(3)
     async with _shown(source) as (app, pilot):
-        app.table.display = False
+        app.hidden_part.display = False
         await pilot.pause()
         source.values["r0"] = "7"
         app.table.update()
         await pilot.pause()
         asked = app.note_painted_lines()
-        app.table.display = True
+        app.hidden_part.display = True
         await pilot.pause()
         assert 1 in asked
         assert app.screen_text()[1] == _line("r0", "7")
@@ -391,6 +393,6 @@ async def test_another_theme_paints_everything_in_its_colours() -> None:
         app.theme = "nord"
         await pilot.pause()
         await pilot.pause()
-        style = next(iter(app.table.render_line(2))).style
-        assert style is not None
-        assert style.bgcolor == style_of(app, Role.SELECTED).bgcolor
+        plain, selected = (next(iter(app.table.render_line(y))).style for y in (1, 2))
+        assert plain == app.table.rich_style
+        assert selected == app.table.rich_style + style_of(app, Role.SELECTED)

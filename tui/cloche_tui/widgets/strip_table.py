@@ -326,26 +326,10 @@ class StripTable(ScrollView, can_focus=True):
         self.refresh()
         self._say_what_is_viewed()
 
-    def on_show(self) -> None:
-        """What has changed while nobody saw it."""
-        self._base = None
-        self._lines.clear()
-        self.refresh()
-
     def notify_style_update(self) -> None:
         """Colours of the style sheet are others."""
         super().notify_style_update()
         self._base = None
-
-    def on_focus(self) -> None:
-        """The selected row stands out more."""
-        self._base = None
-        self._repaint_changed()
-
-    def on_blur(self) -> None:
-        """The selected row stands out less."""
-        self._base = None
-        self._repaint_changed()
 
 
 def _is_same(strip: Strip, other: Strip | None) -> bool:
