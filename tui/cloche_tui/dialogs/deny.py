@@ -37,6 +37,7 @@ class DenyDialog(DecisionDialog):
     DEFAULT_CSS = """
     DenyDialog Input { margin-top: 1; }
     DenyDialog OptionList { height: auto; max-height: 8; border: none; padding: 0 1; background: $surface; }
+    DenyDialog OptionList:blur > .option-list--option-highlighted { background: $surface; color: $foreground; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("down", "earlier", "Earlier reasons", show=False)]
     heading = "Deny this call"
