@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
 
 from cloche.errors import SenselessAnswer
 from cloche.file_messages import FileEntry
@@ -217,6 +218,12 @@ class Pane:
         self.is_descending = order.is_descending if is_descending is None else is_descending
         self._order = None
 
+    @property
+    def next_sort(self) -> str:
+        """What one sorts by after what it is sorted by."""
+        keys = list(ORDERS)
+        return keys[(keys.index(self.sort) + 1) % len(keys)]
+
     # What a person points at.
 
     @property
@@ -323,6 +330,17 @@ class FilePanes:
     def target(self) -> Pane:
         """The other one, so what is copied into."""
         return self.of(self.active.other)
+
+    def sorts(self) -> dict[str, Any]:
+        """How they are sorted, to be remembered."""
+        return {side.value: [self.of(side).sort, self.of(side).is_descending] for side in Side}
+
+    def take_sorts(self, remembered: Mapping[str, Any]) -> None:
+        """Sorts as is remembered, as far as it makes sense."""
+        for side in Side:
+            match remembered.get(side.value):
+                case [str(key), bool(is_descending)] if key in ORDERS:
+                    self.of(side).sort_by(key, is_descending=is_descending)
 
     def wanted(self) -> list[Wanted]:
         """What a person would have copied now: what is chosen, into the folder of the other side."""

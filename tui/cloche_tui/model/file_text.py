@@ -69,7 +69,7 @@ def _size(row: FileRow) -> Line:
     return line(figures.size(row.size_bytes) if row.kind == "file" else Span(figures.NOTHING, Role.MUTED))
 
 
-def heading(pane: Pane, whose: str, *, width: int, is_active: bool) -> Line:
+def heading(pane: Pane, whose: str, *, width: int, is_active: bool, beside: str = "") -> Line:
     """What stands above a list: whose it is, which folder, how much of it is shown and marked.
 
     Args:
@@ -77,8 +77,10 @@ def heading(pane: Pane, whose: str, *, width: int, is_active: bool) -> Line:
         whose: this host, or the sandbox's name.
         width: places there are.
         is_active: whether the person is there.
+        beside: what the other folder is, where that is not on the screen.
     """
-    count = _count(pane)
+    other = _end_of(line(beside)[0].text, width // 3)
+    count = _count(pane) + (f"  → {other}" if other else "")
     begin = f"{'▶' if is_active else ' '} {whose}  "
     told = line(Span(begin, Role.ACCENT if is_active else Role.MUTED))
     room = width - len(told[0].text) - len(count) - 2
