@@ -106,17 +106,21 @@ def test_what_others_wrote_cannot_leave_its_cell() -> None:
 
 def test_the_details_say_all_that_is_known() -> None:
     row = Row(
-        sandbox(labels={"team": "blue"}, env_names=("API",), timings={"clone": 0.09, "become": 0.1}),
+        sandbox(
+            labels={"team": "blue"},
+            env_names=("API",),
+            timings={"image": 0.001, "clone": 0.09, "become": 0.1},
+        ),
         usage(),
         attention=Attention(2, 1, ("ann",), 1, ("bob",)),
     )
     assert [plain_text(each) for each in details(row, NOW)] == [
         "box  ● running",
-        "id sb_box   recipe python/small   on tcg   owner ann   image abababababab",
+        "id sb_box   recipe python/small   on tcg   owner ann",
         "expires in 1h00m   created 3m ago   lease 1h00m   written 1.0 MiB",
         "consoles 2   driven by ann   calls that wait 1   ask to drive bob",
         "labels team=blue   env API",
-        "took clone 0.09 s, become 0.10 s",
+        "image abababababab   took clone 0.09 s, become 0.10 s",
     ]
 
 

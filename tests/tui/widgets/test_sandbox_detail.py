@@ -22,7 +22,7 @@ async def test_where_there_is_little_room_one_line_says_it_all() -> None:
         await pilot.pause()
         first, *others = screen_text(app).splitlines()
         assert first.startswith(
-            " box  ● running   id sb_box   recipe python/small   on tcg   owner ann   image abababababab"
+            " box  ● running   id sb_box   recipe python/small   on tcg   owner ann   expires in"
         )
         assert "labels team=blue" in first
         assert not any(others)

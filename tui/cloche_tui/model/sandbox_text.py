@@ -12,6 +12,8 @@ from cloche_tui.model.sandbox_rows import Attention, Row, labels_text
 
 BARS = 8
 """Places of a sparkline in a list."""
+_LEAST_S = 0.005
+"""What a step of its making took at least, to be told."""
 MOST_NAMED = 10
 """Sandboxes that are named one by one before they are destroyed."""
 
@@ -101,7 +103,6 @@ def details(row: Row, now: datetime) -> list[Line]:
             ("recipe", f"{info.recipe}/{info.flavor}"),
             ("on", info.accelerator),
             ("owner", info.owner),
-            ("image", info.image and info.image[:12]),
         ),
         _facts(
             *_end(info, now),
@@ -116,9 +117,14 @@ def details(row: Row, now: datetime) -> list[Line]:
             ("ask to drive", ", ".join(attention.asks) or None),
         ),
         _facts(("labels", labels_text(info) or None), ("env", ", ".join(info.env_names) or None)),
-        _facts(("took", ", ".join(f"{step} {seconds:.2f} s" for step, seconds in info.timings.items()) or None)),
+        _facts(("image", info.image and info.image[:12]), ("took", _timings(info.timings))),
     ]  # fmt: skip
     return [each for each in found if each]
+
+
+def _timings(timings: Mapping[str, float]) -> str | None:
+    told = [f"{step} {seconds:.2f} s" for step, seconds in timings.items() if seconds >= _LEAST_S]
+    return ", ".join(told) or None
 
 
 def _end(info: SandboxInfo, now: datetime) -> Iterable[tuple[str, str | None]]:

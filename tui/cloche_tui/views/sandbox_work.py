@@ -93,10 +93,11 @@ async def _destroy_one(
 
 def _question(doomed: Sequence[Row]) -> Confirm:
     several = len(doomed) > 1
+    end = "Their machines end, and their disks are" if several else "Its machine ends, and its disk is"
     heading = f"Destroy {len(doomed)} sandboxes?" if several else f"Destroy {doomed[0].info.name}?"
     return Confirm(
         heading,
-        [*losses(doomed), line(Span("Machines end, and disks are deleted.", Role.MUTED))],
+        [*losses(doomed), line(Span(f"{end} deleted.", Role.MUTED))],
         verb="destroy",
         number=len(doomed) if several else None,
     )
