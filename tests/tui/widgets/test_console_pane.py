@@ -81,10 +81,7 @@ class _Bench:
 
 
 @pytest.fixture
-async def bench(
-    tmp_path: Path, terminals: Terminals, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[_Bench]:
-    monkeypatch.setattr(console_pane, "NOTICE_S", 1.0)
+async def bench(tmp_path: Path, terminals: Terminals) -> AsyncIterator[_Bench]:
     async with hub_on_fakes(tmp_path) as (hub, client), dashboard(hub, terminals) as desk:
         await client.create(name="box")
         yield _Bench(hub, client, desk, terminals)
@@ -247,7 +244,10 @@ async def test_a_notice_stands_for_a_moment(
         await bench.until_seen("nobody drives: enter drives")
 
 
-async def test_who_asks_is_told_with_the_key_that_lets_them(bench: _Bench, info: ConsoleInfo) -> None:
+async def test_who_asks_is_told_with_the_key_that_lets_them(
+    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console_pane, "NOTICE_S", 0.1)
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching")
         await bench.drive()

@@ -174,12 +174,12 @@ class ConsoleLink:
         self._want_wheel(lambda console: console.take(), over_others=True)
 
     def ask(self) -> None:
-        """Asks whoever drives to let us; drives if nobody does."""
-        if (driver := self.status.driver) is None:
-            self.drive()
-        elif not self._refuses(over_others=True):
+        """Asks whoever drives to let us."""
+        if self._refuses(over_others=True):
+            return
+        if (driver := self.status.driver) is not None:
             self._request(lambda console: console.ask())
-            self._on_said(f"asked {driver} to let you drive")
+        self._on_said("nobody else drives" if driver is None else f"asked {driver} to let you drive")
 
     def give(self) -> None:
         """Lets who has asked drive."""

@@ -24,6 +24,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.worker import Worker
 
+from cloche.printable import printable
 from cloche_tui.feed.console import ConsoleLink, HubSource
 from cloche_tui.messages import Said
 from cloche_tui.model.console_panes import is_boot
@@ -106,8 +107,7 @@ class ConsolePane(Container):
         self._source, self._terminals = source, terminals
         self._sandbox, self._label, self._can_drive = sandbox, title, can_drive
         self._first_console, self._is_wanted_new = console, is_new
-        self._keys = keys or Keys()
-        self._wants_focus = False
+        self._keys, self._wants_focus = keys or Keys(), False
         self.view = TerminalView()
         self._link: ConsoleLink | None = None
         self._work: Worker[None] | None = None
@@ -207,7 +207,8 @@ class ConsolePane(Container):
 
     def ask(self) -> None:
         """Asks whoever drives to let us."""
-        self._do(ConsoleLink.ask)
+        if self._link is not None:
+            self._link.ask()
 
     def give(self) -> None:
         """Lets who has asked drive."""
@@ -310,7 +311,7 @@ class ConsolePane(Container):
     def _say(self, text: str) -> None:
         """Shows a notice; where it would not be seen, the app does."""
         if not (self.view.is_attached and self.view.is_seen):
-            self.post_message(Said(f"{self._label}: {text}"))
+            self.post_message(Said(printable(f"{self._label}: {text}")))
             return
         if self._notice_timer is not None:
             self._notice_timer.stop()
