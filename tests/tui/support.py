@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -73,6 +73,7 @@ class HostApp(App[None]):
         super().__init__(**textual)
         self.session, self.world, self.terminals, self.remembered = session, world, terminals, remembered
         self.is_readonly = is_readonly
+        self.keys: Mapping[str, tuple[str, ...]] = {}
         self.said: list[tuple[str, Role]] = []
         self.actions: list[tuple[str, str]] = []
         self.opened: list[tuple[str, str | None]] = []

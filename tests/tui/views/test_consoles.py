@@ -305,6 +305,14 @@ async def test_what_the_machine_says_cannot_be_ended(bench: Bench) -> None:
         await bench.run("close")
 
 
+async def test_the_keys_below_a_console_are_the_person_s_own(bench: Bench) -> None:
+    bench.host.keys = {"console.drive": ("ctrl+e", "enter"), "console.take": ()}
+    bench.open("a")
+    await bench.until_seen("nobody drives: ctrl+e drives")
+    async with (await bench.client.sandbox("a")).attach("1"):
+        await bench.until_seen("first admin drives: a asks, :take takes over")
+
+
 # What comes from elsewhere.
 
 

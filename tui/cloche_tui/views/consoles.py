@@ -22,6 +22,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from cloche.errors import BadRequest, NotFound
+from cloche_tui.actions import BY_ID
 from cloche_tui.dialogs.confirm import Confirm
 from cloche_tui.messages import ChoiceChanged
 from cloche_tui.model.chosen import Chosen
@@ -36,7 +37,7 @@ from cloche_tui.model.console_panes import (
     next_console,
     to_plain,
 )
-from cloche_tui.model.console_status import label
+from cloche_tui.model.console_status import Keys, label
 from cloche_tui.model.roles import Role, Span, line
 from cloche_tui.views.view import Dashboard, View
 from cloche_tui.widgets.console_grid import ConsoleGrid
@@ -241,7 +242,13 @@ class ConsolesArea(Container):
             title=pane.sandbox if sandbox is None else sandbox.name,
             is_new=is_new,
             can_drive=not dashboard.is_readonly,
+            keys=Keys(*(self._key_of(f"console.{action}") for action in ("drive", "ask", "take", "give"))),
         )
+
+    def _key_of(self, action: str) -> str:
+        """What the key of an action is called; its command, if it has none."""
+        keys = self.dashboard.keys.get(action, BY_ID[action].keys)
+        return keys[0] if keys else f":{BY_ID[action].command}"
 
     def _focus_pane(self) -> None:
         self._focused().focus()
