@@ -2,13 +2,15 @@
 
 A viewer's move does what the table `RULES` says, by who drives when it is made:
 
-| move | nobody drives | who moves drives | somebody else drives |
-| --- | --- | --- | --- |
-| attach, ask | drives | nothing changes | the driver is asked (of who attaches: watches) |
-| take | drives | nothing changes | drives; who drove watches |
-| give to a viewer | refused | that viewer drives | refused |
+| move | nobody drives | who moves drives | somebody else drives | … from a link that is lost |
+| --- | --- | --- | --- | --- |
+| attach | drives | nothing changes | watches | watches; of the same token: drives |
+| ask | drives | nothing changes | the driver is asked | drives; who drove watches |
+| take | drives | nothing changes | drives; who drove watches | drives; who drove watches |
+| give to a viewer | refused | that viewer drives | refused | refused |
 
 Rules:
+- A driver whose link is lost drives on, for it may come back, until somebody asks: there is nobody to answer that.
 - The driver's window is the console's size. Without a driver the size stays.
 - When the driver leaves, nobody drives until somebody asks.
 - A boot console has no driver, ever.
@@ -50,6 +52,10 @@ class Drives(Enum):
     NOBODY = "nobody"
     SELF = "self"
     ANOTHER = "another"
+    LOST = "lost"
+    """Another, whose link is lost."""
+    OWN_LOST = "own lost"
+    """Another, whose link is lost, with the token of who moves: most likely a client that was killed."""
 
 
 class Outcome(Enum):
@@ -73,15 +79,23 @@ RULES: Mapping[tuple[Move, Drives], Outcome] = MappingProxyType(
         (Move.ATTACH, Drives.NOBODY): Outcome.BEGINS,
         (Move.ATTACH, Drives.SELF): Outcome.NOTHING,
         (Move.ATTACH, Drives.ANOTHER): Outcome.NOTHING,
+        (Move.ATTACH, Drives.LOST): Outcome.NOTHING,
+        (Move.ATTACH, Drives.OWN_LOST): Outcome.TAKES,
         (Move.ASK, Drives.NOBODY): Outcome.BEGINS,
         (Move.ASK, Drives.SELF): Outcome.NOTHING,
         (Move.ASK, Drives.ANOTHER): Outcome.ASKS,
+        (Move.ASK, Drives.LOST): Outcome.TAKES,
+        (Move.ASK, Drives.OWN_LOST): Outcome.TAKES,
         (Move.TAKE, Drives.NOBODY): Outcome.BEGINS,
         (Move.TAKE, Drives.SELF): Outcome.NOTHING,
         (Move.TAKE, Drives.ANOTHER): Outcome.TAKES,
+        (Move.TAKE, Drives.LOST): Outcome.TAKES,
+        (Move.TAKE, Drives.OWN_LOST): Outcome.TAKES,
         (Move.GIVE, Drives.NOBODY): Outcome.REFUSED,
         (Move.GIVE, Drives.SELF): Outcome.GIVES,
         (Move.GIVE, Drives.ANOTHER): Outcome.REFUSED,
+        (Move.GIVE, Drives.LOST): Outcome.REFUSED,
+        (Move.GIVE, Drives.OWN_LOST): Outcome.REFUSED,
     }
 )
 """Every move in every situation."""
@@ -125,13 +139,14 @@ class Step:
     """The console has another size."""
 
 
-def attach(console: Console, viewer: Viewer, mode: AttachMode) -> Step:
+def attach(console: Console, viewer: Viewer, mode: AttachMode, *, is_driver_lost: bool = False) -> Step:
     """Somebody comes.
 
     Args:
         console: as it is.
         viewer: who comes; its own mode is of no matter.
         mode: what for.
+        is_driver_lost: whether there is no link to who drives.
 
     Raises:
         TooLarge: there are as many viewers as there may be.
@@ -142,7 +157,8 @@ def attach(console: Console, viewer: Viewer, mode: AttachMode) -> Step:
     joined = replace(console, viewers=(*console.viewers, viewer))
     if mode is AttachMode.WATCH or console.kind is ConsoleKind.BOOT:
         return Step(joined)
-    return _move(joined, viewer, Move.TAKE if mode is AttachMode.TAKE else Move.ATTACH)
+    move = Move.TAKE if mode is AttachMode.TAKE else Move.ATTACH
+    return _move(joined, viewer, move, is_driver_lost=is_driver_lost)
 
 
 def detach(console: Console, viewer_id: str) -> Step:
@@ -152,9 +168,9 @@ def detach(console: Console, viewer_id: str) -> Step:
     return Step(replace(console, viewers=left, driver=driver))
 
 
-def ask(console: Console, viewer_id: str) -> Step:
-    """A viewer wants to drive."""
-    return _move(console, _mover(console, viewer_id), Move.ASK)
+def ask(console: Console, viewer_id: str, *, is_driver_lost: bool = False) -> Step:
+    """A viewer wants to drive; `is_driver_lost` as of `attach`."""
+    return _move(console, _mover(console, viewer_id), Move.ASK, is_driver_lost=is_driver_lost)
 
 
 def take(console: Console, viewer_id: str) -> Step:
@@ -179,10 +195,12 @@ def _mover(console: Console, viewer_id: str) -> Viewer:
     return viewer
 
 
-def _move(console: Console, viewer: Viewer, move: Move, *, to: Viewer | None = None) -> Step:
+def _move(
+    console: Console, viewer: Viewer, move: Move, *, to: Viewer | None = None, is_driver_lost: bool = False
+) -> Step:
     if console.kind is ConsoleKind.BOOT:
         return Step(console, refusal="a boot console can be watched only")
-    match RULES[move, _drives(console, viewer)]:
+    match RULES[move, _drives(console, viewer, is_driver_lost=is_driver_lost)]:
         case Outcome.BEGINS:
             return _hand_over(console, viewer, How.FREE)
         case Outcome.TAKES:
@@ -203,10 +221,15 @@ def _move(console: Console, viewer: Viewer, move: Move, *, to: Viewer | None = N
     return _hand_over(console, to, How.GIVEN)
 
 
-def _drives(console: Console, viewer: Viewer) -> Drives:
-    if console.driver is None:
+def _drives(console: Console, viewer: Viewer, *, is_driver_lost: bool) -> Drives:
+    driver = console.viewer(console.driver)
+    if driver is None:
         return Drives.NOBODY
-    return Drives.SELF if console.driver == viewer.id else Drives.ANOTHER
+    if driver.id == viewer.id:
+        return Drives.SELF
+    if not is_driver_lost:
+        return Drives.ANOTHER
+    return Drives.OWN_LOST if driver.token == viewer.token else Drives.LOST
 
 
 def _hand_over(console: Console, to: Viewer, how: How) -> Step:

@@ -75,6 +75,25 @@ def test_who_asks_for_what_another_drives_has_the_driver_asked() -> None:
     assert driving.ask(SECOND_DRIVES, "v1") == Step(SECOND_DRIVES, asked=viewer(1))
 
 
+def test_who_asks_a_driver_that_cannot_hear_it_drives() -> None:
+    step = driving.ask(SECOND_DRIVES, "v1", is_driver_lost=True)
+    assert step == driving.take(SECOND_DRIVES, "v1")
+    # Nobody is lost who moves, and nobody who is not there.
+    assert driving.ask(SECOND_DRIVES, "v2", is_driver_lost=True) == Step(SECOND_DRIVES)
+    assert driving.ask(NOBODY_DRIVES, "v2", is_driver_lost=True) == driving.ask(NOBODY_DRIVES, "v2")
+
+
+@pytest.mark.parametrize(
+    ("token", "mode", "driver"),
+    [("tok_2", AttachMode.DRIVE, "v4"), ("tok_2", AttachMode.WATCH, "v2"), ("tok_9", AttachMode.DRIVE, "v2")],
+)
+def test_who_comes_back_by_another_link_drives_again(token: str, mode: AttachMode, driver: str) -> None:
+    step = driving.attach(SECOND_DRIVES, viewer(4, token=token), mode, is_driver_lost=True)
+    assert step.console.driver == driver
+    assert driving.attach(SECOND_DRIVES, viewer(4, token=token), mode).console.driver == "v2"
+    assert_consistent(step.console)
+
+
 def test_who_takes_drives_and_who_drove_watches() -> None:
     step = driving.take(SECOND_DRIVES, "v1")
     assert step == Step(

@@ -35,6 +35,21 @@ class TestALife:
             assert not pair.leader._channels
             assert not pair.follower._channels
 
+    async def test_it_is_reachable_while_there_is_a_link_and_lives_on_without(self, links: Links) -> None:
+        async with joined(links, on_open=echo, limits=SMALL) as pair:
+            channel = pair.leader.open("exec")
+            seen = [channel.is_reachable]
+            await pair.link()
+            await channel.wait_accepted()
+            seen.append(channel.is_reachable)
+            await pair.cut()
+            seen.append(channel.is_reachable)
+            assert channel.is_live
+            await pair.link()
+            await pair.leader.wait_up()
+            seen.append(channel.is_reachable)
+            assert seen == [False, True, False, True]
+
     async def test_the_follower_opens_channels_too(self, links: Links) -> None:
         async def serve(channel: Channel) -> None:
             channel.close({"answer": 42})

@@ -23,7 +23,6 @@ from cloche_wire.limits import MAX_STREAMS
 
 MESSAGES = 0
 """The stream that carries messages: msgpack values one after another."""
-
 _MOST_NAME = 60
 
 
@@ -263,6 +262,11 @@ class Channel:
     def is_live(self) -> bool:
         """Whether the channel still exists on this side. Its number alone does not say so: a new session begins anew."""
         return self._owner.holds(self)
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether there is a link to the other side now, as far as is known: a lost one may come back."""
+        return self._connection.is_up
 
     @property
     def is_answered(self) -> bool:

@@ -165,7 +165,7 @@ class Attachments:
                 else:
                     live.tell(viewer_id, "you are watching: who drives sends signals")
             case Ask():
-                await self._move(live, viewer_id, driving.ask(live.console, viewer_id), token)
+                await self._move(live, viewer_id, live.ask(viewer_id), token)
             case Take():
                 await self._move(live, viewer_id, driving.take(live.console, viewer_id), token)
             case Give(to):

@@ -60,6 +60,11 @@ class Line:
         return not self._channel.is_live
 
     @property
+    def is_reachable(self) -> bool:
+        """Whether there is a link to its viewer, as far as is known: a lost one may come back."""
+        return self._channel.is_reachable
+
+    @property
     def wants_screen(self) -> bool:
         """Whether a fresh screen would be read now: everything before it is sent, and most of it read."""
         return (

@@ -42,6 +42,7 @@ _log = structlog.get_logger(__name__)
 
 LACKING = "screens here may lack a part of what was shown: the terminal emulator was lost meanwhile"
 """Told to whoever comes after that."""
+NOBODY_DRIVES = "who drove has left, and nobody drives now: ask again to do so"
 NOT_DRIVING = "you are watching: what you type goes nowhere; ask to drive, or take over"
 
 
@@ -80,6 +81,8 @@ class LiveConsole:
         self._lines: dict[str, Line] = {}
         self._viewer_ids = (f"v{number}" for number in itertools.count(1))
         self._incomplete: list[str] = []
+        # Those who have asked who drives now, in their order.
+        self._asked: dict[str, None] = {}
         self._wanted, self._wanted_above, self._left = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     @property
@@ -221,7 +224,8 @@ class LiveConsole:
         # A client that leaves and comes back finds the wheel as it left it, and not its former self at it.
         for line in [line for line in self._lines.values() if line.is_left]:
             self.leave(line.viewer_id)
-        step = driving.attach(self._console, replace(viewer, id=next(self._viewer_ids)), mode)
+        viewer = replace(viewer, id=next(self._viewer_ids))
+        step = driving.attach(self._console, viewer, mode, is_driver_lost=self._is_driver_lost)
         viewer = step.console.viewers[-1]
         line = self._lines[viewer.id] = Line(
             viewer.id, channel, on_typed=self._typed, on_ready=self._want, scrollback=scrollback
@@ -238,15 +242,33 @@ class LiveConsole:
         if self._console.driver == viewer_id and self._guest is not None:
             self._guest.drop_typed()
         self.apply(driving.detach(self._console, viewer_id))
+        self._asked.pop(viewer_id, None)
+        if self._console.driver is None:
+            for asking in self._asked:
+                self.tell(asking, NOBODY_DRIVES)
+            self._asked.clear()
         self._left.set()
+
+    def ask(self, viewer_id: str) -> Step:
+        """What it comes to that a viewer wants to drive; for `apply`."""
+        return driving.ask(self._console, viewer_id, is_driver_lost=self._is_driver_lost)
+
+    @property
+    def _is_driver_lost(self) -> bool:
+        """Whether there is no link to who drives."""
+        driver = self._console.driver
+        return driver in self._lines and not self._lines[driver].is_reachable
 
     def apply(self, step: Step) -> None:
         """What a viewer's move has come to happens, and is announced."""
         if step.asked is not None and (driver := self._console.driver) in self._lines:
+            self._asked.setdefault(step.asked.id)
             self._lines[driver].tell(messages.asked(step.asked))
         if step.console is self._console:
             return
         if step.console.driver != self._console.driver:
+            if step.console.driver is not None:
+                self._asked.clear()
             for line in self._lines.values():
                 line.is_warned = False
             if self._guest is not None:

@@ -11,10 +11,11 @@ import pytest
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.errors import BadRequest, Cancelled, NoSpace, TooLarge
 from cloche_hub.services.consoles import attachments
+from cloche_hub.services.consoles.live import NOBODY_DRIVES
 from cloche_wire.limits import Limits
 from tests.support.consoles import attach, create, terminals
 from tests.support.fake_agent import counted
-from tests.support.hub import RunningHub, running_hub, until, within
+from tests.support.hub import BOUND_S, Client, RunningHub, running_hub, until, within
 
 SLOW = Limits(window=16 << 10)
 
@@ -23,6 +24,20 @@ async def driven(hub: RunningHub) -> list[tuple[Any, Any, Any]]:
     """Who drove after whom, and how, as the audit has it."""
     events = await hub.events(AuditName.CONSOLE_DRIVEN)
     return [(event.detail["from"], event.detail["to"], event.detail["how"]) for event in events]
+
+
+async def driven_so_far(hub: RunningHub, count: int) -> list[tuple[Any, Any, Any]]:
+    """The same, as soon as it has so many: viewers are told before it is recorded."""
+    async with asyncio.timeout(BOUND_S):
+        while len(found := await driven(hub)) < count:
+            pass
+    return found
+
+
+async def cut(hub: RunningHub, client: Client) -> None:
+    """Breaks a client's link, which the hub notices."""
+    await client.cut()
+    await until(lambda: any(log["event"] == "client_link_ended" for log in hub.logs))
 
 
 async def test_two_share_a_console_and_the_wheel_goes_from_hand_to_hand(tmp_path: Path) -> None:
@@ -54,6 +69,52 @@ async def test_two_share_a_console_and_the_wheel_goes_from_hand_to_hand(tmp_path
         ]
         (recording,) = hub.recordings.made.values()
         await until(lambda: b"first admin drives now (taken)" in recording.text)
+
+
+async def test_who_asked_whoever_drove_is_told_when_that_one_leaves(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        await create(client)
+        ann, ben, cyd = [await attach(client, mode=mode) for mode in ("drive", "watch", "watch")]
+        await ben.say(ask=True)
+        await ann.until_told("asked")
+        ann.channel.reset(Cancelled("left"))
+        await ben.until(lambda: NOBODY_DRIVES in ben.notices)
+        await cyd.say(ask=True)
+        await ben.until(lambda: ben.driver == cyd.id)
+        await ben.say(ask=True)
+        await cyd.until_told("asked")
+        # Who gives has answered.
+        await cyd.say(give=ben.id)
+        await ben.until(lambda: ben.driver == ben.id)
+        ben.channel.reset(Cancelled("left"))
+        await cyd.until(lambda: cyd.driver is None)
+        assert NOBODY_DRIVES not in cyd.notices
+
+
+async def test_who_asks_a_driver_whose_link_is_lost_drives(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as one, hub.client() as two:
+        await one.create(name="a")
+        await create(one)
+        await attach(one)
+        ben = await attach(two)
+        await cut(hub, one)
+        await ben.say(ask=True)
+        await ben.until(lambda: ben.driver == ben.id)
+        assert await driven_so_far(hub, 2) == [(None, "v1", "free"), ("v1", "v2", "taken")]
+
+
+async def test_a_client_that_was_killed_and_comes_again_drives(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as one, hub.client() as two:
+        await one.create(name="a")
+        await create(one)
+        ann = await attach(one)
+        watching = await attach(two, mode="watch")
+        await cut(hub, one)
+        again = await attach(two)
+        assert (ann.driver, again.driver) == (ann.id, again.id)
+        await watching.until(lambda: "first admin drives now (taken)" in watching.notices)
+        assert await driven_so_far(hub, 2) == [(None, "v1", "free"), ("v1", again.id, "taken")]
 
 
 async def test_who_comes_to_take_drives_and_who_comes_to_watch_does_not(tmp_path: Path) -> None:
