@@ -45,7 +45,7 @@ def test_what_runs_says_how_far_how_fast_and_how_long() -> None:
     cells = _cells(running, Pace(100 << 10, 5.12))
     assert cells["state"] == "● copies"
     assert cells["bar"] == "█████░░░░░"
-    assert cells["figures"] == " 50%  512 KiB of 1.0 MiB  100 KiB/s  0:06 left  data.tar"
+    assert cells["figures"] == " 50%  0:06 left  100 KiB/s  512 KiB of 1.0 MiB  data.tar"
     assert _cells(running)["figures"] == " 50%  512 KiB of 1.0 MiB  data.tar"
 
 
@@ -98,6 +98,12 @@ def test_what_failed_says_why_on_one_line() -> None:
     assert all(text.isprintable() for text in cells.values())
 
 
+def test_all_of_it_is_told_on_one_line() -> None:
+    assert transfer_text.story(_running(1, 4), None) == (
+        "● copies  ↓ data.tar  box → /here  25%  1 B of 4 B  data.tar"
+    )
+
+
 def test_all_of_them_are_summed_up() -> None:
     transfers = Transfers()
     assert transfer_text.summary(transfers) == ("", True)
@@ -108,4 +114,4 @@ def test_all_of_them_are_summed_up() -> None:
     assert transfer_text.summary(transfers) == ("4 to go, 1 done", True)
     transfers.fail(2, "no")
     transfers.cancel(4)
-    assert transfer_text.summary(transfers) == ("2 to go, 1 done, 1 failed, 1 given up", False)
+    assert transfer_text.summary(transfers) == ("2 to go, 1 done, 1 failed, 1 given up: no", False)

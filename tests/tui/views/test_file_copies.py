@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from cloche.aio import Hub
+from cloche.errors import TooLarge
 from cloche_tui.feed.session import NotConnected
-from cloche_tui.model.transfers import State, Transfer
+from cloche_tui.model.transfers import MOST_UNDER_WAY, State, Transfer
 from cloche_tui.views.file_copies import FileCopies
 from tests.tui.file_values import down
 from tests.tui.support import HostApp
@@ -45,6 +48,15 @@ async def test_what_has_ended_is_told_once_nothing_waits_any_more() -> None:
         await _until_over(host, pilot)
         assert host.states == {2: State.FAILED, 1: State.FAILED}
         assert host.drained == [2]
+
+
+async def test_no_more_is_taken_up_than_can_be_shown() -> None:
+    host = Host()
+    async with host.run_test(size=(100, 10)):
+        host.copies.transfers.add("sb_box", "box", [down("a")])
+        host.copies.require_room(MOST_UNDER_WAY - 1)
+        with pytest.raises(TooLarge, match="copy the folder they are in"):
+            host.copies.require_room(MOST_UNDER_WAY)
 
 
 async def test_what_is_given_up_is_what_is_shown_or_all() -> None:

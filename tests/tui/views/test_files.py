@@ -144,6 +144,31 @@ async def test_without_a_sandbox_it_says_what_to_do(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
+async def test_what_was_looked_for_in_a_sandbox_that_is_left_is_never_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with file_desk(tmp_path) as desk, desk.run_test(size=WIDE) as pilot:
+        await desk.ready(pilot)
+        asked, goes_on = asyncio.Event(), asyncio.Event()
+        handlers = dict(FakeFiles.handlers(desk.fake))
+        serve = handlers["file.list"]
+
+        async def late(channel: Channel) -> None:
+            asked.set()
+            await goes_on.wait()
+            await serve(channel)
+
+        monkeypatch.setattr(desk.fake, "handlers", lambda: {**handlers, "file.list": late})
+        await desk.press(pilot, "r")
+        await desk.until(pilot, asked.is_set)
+        desk.tell_of(sandbox("other", state="creating"))
+        desk.view.open_sandbox("sb_other")
+        goes_on.set()
+        await desk.until(pilot, lambda: not [one for one in desk.workers if not one.is_finished])
+        assert desk.there.folder == ""
+        assert "other is creating" in desk.text
+
+
 async def test_another_sandbox_is_shown_when_one_comes_back_with_another_selected(tmp_path: Path) -> None:
     async with file_desk(tmp_path) as desk, desk.run_test(size=WIDE) as pilot:
         await desk.ready(pilot)
@@ -320,7 +345,9 @@ async def test_a_copy_that_fails_says_why(tmp_path: Path) -> None:
         await pilot.pause(0.3)
         assert "✗ failed" in desk.text
         assert "disk is full" in desk.text
-        assert desk.said == [("copies: 1 failed", Role.WARNING)]
+        ((said, role),) = desk.said
+        assert role is Role.WARNING
+        assert said == "copies: 1 failed: /home/user/a.txt: the machine's disk is full"
 
 
 async def _stuck(desk: FileDesk, monkeypatch: pytest.MonkeyPatch) -> None:

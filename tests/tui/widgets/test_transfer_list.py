@@ -56,7 +56,7 @@ async def test_how_far_a_copy_is_is_looked_at_while_anything_moves() -> None:
         # One look, as the timer has it.
         host.list._look()
         await pilot.pause()
-        assert "50%  512 KiB of 1.0 MiB  256 KiB/s  0:02 left" in screen_text(host)
+        assert "50%  0:02 left  256 KiB/s  512 KiB of 1.0 MiB" in screen_text(host)
         assert host.is_looking
         host.transfers.finish(1, Copied(1, 1 << 20, 4.0, ()))
         host.list.show()
@@ -76,7 +76,9 @@ async def test_a_copy_can_be_gone_to_until_it_is_put_away() -> None:
             host.transfers.cancel(number)
         host.list.show()
         assert host.is_at(2)
+        assert host.list.story() == "– given up  ↓ f1  box → /here"
         host.transfers.put_away()
         host.list.show()
+        assert host.list.story() == ""
         assert host.is_at(None)
         host.list._look()

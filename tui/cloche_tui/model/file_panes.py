@@ -352,8 +352,8 @@ class FilePanes:
 
     def command(self, sandbox_name: str) -> tuple[str, ...]:
         """That copy as `cloche cp` takes it; empty: there is none, or of too many to be named."""
-        wanted = self.wanted()
-        if not 0 < len(wanted) <= _MOST_IN_COMMAND:
+        wanted = self.wanted() if len(self.source.marks) <= _MOST_IN_COMMAND else []
+        if not wanted:
             return ()
         if self.active is Side.HERE:
             return (*(one.source for one in wanted), f"{sandbox_name}:{wanted[0].folder}")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from cloche.transfer import Copied
 from cloche_tui.model import figures
-from cloche_tui.model.roles import Line, Role, Span, line
+from cloche_tui.model.roles import Line, Role, Span, line, plain_text
 from cloche_tui.model.transfers import Direction, Pace, State, Transfer, Transfers
 
 BAR = 10
@@ -50,6 +50,12 @@ def what(transfer: Transfer) -> Line:
     return line(Span(way, Role.ACCENT), wanted.name, Span(where, Role.MUTED))
 
 
+def story(transfer: Transfer, pace: Pace | None) -> str:
+    """All that is known of it, on one line."""
+    parts = (plain_text(cell) for key, cell in cells(transfer, pace).items() if key != "bar")
+    return "  ".join(part.strip() for part in parts if part)
+
+
 def share(transfer: Transfer) -> float | None:
     """How much of it is copied, of 1; None: nobody knows yet."""
     if transfer.state is State.DONE:
@@ -83,16 +89,16 @@ def _figures(transfer: Transfer, pace: Pace | None) -> Line:
 def _progress(transfer: Transfer, pace: Pace | None) -> Line:
     assert transfer.total_bytes is not None
     part = share(transfer) or 0.0
-    told: list[str | Span] = [
-        f"{part:4.0%}  ",
-        Span(f"{figures.size(transfer.done_bytes)} of {figures.size(transfer.total_bytes)}", Role.MUTED),
-    ]
+    # What matters most is first: a narrow column has no room for all of it.
+    told: list[str | Span] = [f"{part:4.0%}"]
     if pace is not None and pace.left_s is None:
         told.append(Span("  nothing moves", Role.WARNING))
     elif pace is not None and pace.left_s is not None:
-        told.append(f"  {figures.size(pace.bytes_per_s)}/s")
         if pace.left_s < _LONGEST_S:
             told.append(f"  {figures.clock_span(math.ceil(pace.left_s))} left")
+        told.append(f"  {figures.size(pace.bytes_per_s)}/s")
+    sizes = f"  {figures.size(transfer.done_bytes)} of {figures.size(transfer.total_bytes)}"
+    told.append(Span(sizes, Role.MUTED))
     if transfer.path:
         told.append(Span(f"  {transfer.path}", Role.MUTED))
     return line(*told)
@@ -112,7 +118,7 @@ def _outcome(copied: Copied) -> Line:
 
 
 def summary(transfers: Transfers) -> tuple[str, bool]:
-    """All of them in a few words, and whether nothing went wrong: `2 to go, 1 failed`."""
+    """All of them in a few words, with why the newest failed, and whether all went well: `2 to go, 1 failed: …`."""
     known = [one for one in map(transfers.get, transfers.order) if one is not None]
     states = Counter(one.state for one in known)
     told = (
@@ -122,6 +128,8 @@ def summary(transfers: Transfers) -> tuple[str, bool]:
         (states[State.CANCELLED], "given up"),
     )
     is_whole = all(one.copied is None or not one.copied.skipped for one in known)
-    return ", ".join(f"{count} {word}" for count, word in told if count), not states[
-        State.FAILED
-    ] and is_whole
+    text = ", ".join(f"{count} {word}" for count, word in told if count)
+    failed = next((one for one in known if one.state is State.FAILED), None)
+    if failed is not None:
+        text += f": {plain_text(_figures(failed, None))}"
+    return text, failed is None and is_whole

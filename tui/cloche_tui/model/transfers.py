@@ -19,6 +19,8 @@ from types import MappingProxyType
 
 from cloche.transfer import Copied
 
+MOST_UNDER_WAY = 1000
+"""Transfers that run or wait; more are copied as the folder they are in."""
 MOST_ENDED = 200
 """Transfers that have ended and are still told of."""
 _WINDOW_S = 5.0

@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Iterable
 
 from cloche.aio import Hub
+from cloche.errors import TooLarge
 from cloche_tui.feed.transfers import Carrier
-from cloche_tui.model.transfers import Transfer, Transfers, Wanted
+from cloche_tui.model.transfers import MOST_UNDER_WAY, Transfer, Transfers, Wanted
 from cloche_tui.widgets.transfer_list import TransferList
 
 
@@ -27,6 +28,15 @@ class FileCopies(TransferList):
         super().__init__(self.transfers, clock=time.monotonic)
         self._carrier = Carrier(hub, self.transfers, self._changed)
         self._on_drained = on_drained
+
+    def require_room(self, count: int) -> None:
+        """That so many more can be copied.
+
+        Raises:
+            TooLarge: they cannot.
+        """
+        if len(self.transfers.under_way()) + count > MOST_UNDER_WAY:
+            raise TooLarge(f"no more than {MOST_UNDER_WAY} can be on their way; copy the folder they are in")
 
     def begin(self, sandbox: str, sandbox_name: str, wanted: Iterable[Wanted]) -> None:
         """Copies it as soon as what waits already is copied."""

@@ -51,6 +51,7 @@ async def agree(dashboard: Dashboard, sandbox: str, wanted: Sequence[Wanted]) ->
     if not taken:
         return list(wanted)
     lines = [
+        line(Span(f"In {folder}", Role.MUTED)),
         *file_text.named_plainly(sorted(taken)),
         (),
         line(Span("Files are replaced; folders are filled, and files in them replaced.", Role.MUTED)),

@@ -104,6 +104,7 @@ class FilesView(View):
             self._sandbox = sandbox
             self._see_nothing()
         self._follow_sandbox()
+        self._chose()
 
     def _enter(self) -> None:
         assert self._world is not None
@@ -261,6 +262,7 @@ class FilesView(View):
 
     def _enter_selected(self) -> None:
         if self.copies.has_focus_within:
+            self.dashboard.say(self.copies.story())
             return
         pane = self.panes.source
         row = pane.selected
@@ -336,6 +338,7 @@ class FilesView(View):
             raise BadRequest(self._troubles[Side.SANDBOX] or "no files of a sandbox are shown yet")
         if not wanted:
             raise BadRequest("nothing is selected that can be copied")
+        self.copies.require_room(len(wanted))
         agreed = await file_work.agree(self.dashboard, sandbox, wanted)
         if not agreed:
             self.dashboard.say("nothing was copied")

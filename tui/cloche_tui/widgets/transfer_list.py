@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from cloche_tui.model import transfer_text
-from cloche_tui.model.transfers import State, Transfers
+from cloche_tui.model.transfers import Pace, Transfer, Transfers
 from cloche_tui.widgets.columns import Column
 from cloche_tui.widgets.strip_table import StripTable
 from cloche_tui.widgets.table_paint import TableRow
@@ -19,9 +19,9 @@ INTERVAL_S = 0.25
 _MOST_LINES = 6
 _COLUMNS = (
     Column("state", "Copies", 10),
-    Column("what", "", 16, most=60),
+    Column("what", "What", 16, most=50),
     Column("bar", "", transfer_text.BAR, rank=2),
-    Column("figures", "", 20, most=400, rank=1),
+    Column("figures", "How far", 24, most=400, rank=1),
 )
 
 
@@ -76,14 +76,19 @@ class TransferList(Vertical):
         if self.is_on_screen:
             self.table.update()
 
+    def story(self) -> str:
+        """All that is known of the transfer a person has gone to; empty: to none."""
+        transfer = None if self.selected is None else self._transfers.get(self.selected)
+        return "" if transfer is None else transfer_text.story(transfer, self._pace(transfer))
+
     def row(self, transfer_id: int) -> TableRow:
         """A row of the table."""
         transfer = self._transfers.get(transfer_id)
         assert transfer is not None
-        pace = None
-        if transfer.state is State.RUNNING:
-            pace = self._transfers.pace(transfer_id, now=self._clock())
-        return TableRow(str(transfer_id), transfer_text.cells(transfer, pace))
+        return TableRow(str(transfer_id), transfer_text.cells(transfer, self._pace(transfer)))
+
+    def _pace(self, transfer: Transfer) -> Pace | None:
+        return self._transfers.pace(transfer.id, now=self._clock())
 
 
 class _Rows:
