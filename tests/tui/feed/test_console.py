@@ -13,6 +13,7 @@ from cloche.aio import Console, Hub
 from cloche_hub.domain.audit_events import AuditName
 from cloche_term.apart.terminals import open_terminals
 from cloche_term.apart.zygote import Zygote
+from cloche_tui.feed.console_outgoing import MOST_TYPED
 from cloche_tui.feed.console_screen import MOST_WAITING
 from cloche_tui.model.console_status import Phase, Size
 from cloche_wire.aio import Channel
@@ -241,6 +242,35 @@ async def test_a_new_shell_is_driven_from_the_first_key_on(desk: Desk, hub: Runn
     assert mine.link.is_driving
     assert hub.machine.agent.consoles[-1]["rows"] == 20
     assert mine.link.id == mine.link.status.info.id  # type: ignore[union-attr]
+
+
+async def test_there_is_a_bound_to_what_is_typed_ahead(desk: Desk, hub: RunningHub) -> None:
+    hub.machine.agent.silence()
+    mine = desk.open_shell("box")
+    mine.link.type(b"x" * MOST_TYPED)
+    mine.link.type(b"y")
+    assert mine.said == ["what you type goes nowhere: the program does not read it"]
+    hub.machine.agent.speak()
+
+
+async def test_a_window_that_grows_while_its_shell_is_opened_has_the_shell_grow_too(
+    desk: Desk, hub: RunningHub
+) -> None:
+    agent = hub.machine.agent
+    asked, allowed = asyncio.Event(), asyncio.Event()
+
+    async def open_slowly(channel: Channel) -> None:
+        asked.set()
+        await allowed.wait()
+        await agent._pty(channel)
+
+    agent.overrides["pty"] = open_slowly
+    mine = desk.open_shell("box")
+    await within(asked.wait())
+    mine.link.resize(Size(30, 90))
+    allowed.set()
+    await until(lambda: agent.sizes == [(30, 90)])
+    assert agent.consoles[-1]["rows"] == SIZE.rows
 
 
 async def test_a_console_that_ends_says_how_and_keeps_what_it_has_shown(desk: Desk) -> None:

@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
 from cloche.aio import Hub
 from cloche_hub.domain.tokens import Scope
 from cloche_term.apart.terminals import Terminals
@@ -48,9 +50,18 @@ async def test_keys_go_nowhere_while_the_link_is_cut_and_everything_goes_on_when
         assert "lost" not in await mine.text()
 
 
+@pytest.mark.parametrize("hub_knows", [True, False])
 async def test_the_console_of_a_session_that_was_given_up_is_found_again_in_the_same_role(
-    client: Hub, hub: RunningHub, terminals: Terminals, tmp_path: Path
+    client: Hub,
+    hub: RunningHub,
+    terminals: Terminals,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    hub_knows: bool,
 ) -> None:
+    if not hub_knows:
+        # It still believes in the session that was given up: its driver is who we were.
+        monkeypatch.setattr("cloche_hub.services.consoles.line.Line.is_reachable", True)
     info = await shell(client)
     async with _behind_proxy(hub, terminals, tmp_path, reconnect_s=0.0) as (proxy, desk):
         driven, watched = desk.look_into(info), desk.look_into(info)
@@ -62,7 +73,6 @@ async def test_the_console_of_a_session_that_was_given_up_is_found_again_in_the_
         await watched.until_shown("before")
         before = driven.link.status.viewer
         proxy.cut()
-        # The hub still believes in the session that was given up: its driver is who we were.
         await until(lambda: driven.link.status.viewer not in (before, None))
         await driven.until_driving()
         driven.link.type(b", after")

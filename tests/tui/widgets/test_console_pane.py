@@ -15,9 +15,11 @@ from textual.widgets import Input
 from cloche import ConsoleInfo
 from cloche.aio import Hub
 from cloche_term.apart.terminals import Terminals
+from cloche_tui.messages import Said
 from cloche_tui.model.console_status import Phase
 from cloche_tui.widgets import console_pane
 from cloche_tui.widgets.console_pane import ConsolePane
+from cloche_tui.widgets.terminal_view import TerminalView
 from tests.support.hub import RunningHub, until
 from tests.tui.feed.console_links import Desk, dashboard, shell
 from tests.tui.support import HostApp, hub_on_fakes, screen_text
@@ -242,6 +244,28 @@ async def test_a_notice_stands_for_a_moment(
         pane.give()
         await bench.until_seen("nobody asks you to drive")
         await bench.until_seen("nobody drives: enter drives")
+
+
+async def test_a_link_that_was_copied_is_told(bench: _Bench, info: ConsoleInfo) -> None:
+    async with bench.showing(info.id) as pane:
+        await bench.until_seen("○ watching")
+        pane.view.post_message(TerminalView.LinkAsked("https://example.org/"))
+        await bench.until_seen("copied the link https://example.org/")
+
+
+async def test_what_would_not_be_seen_in_its_pane_is_told_by_the_app(
+    bench: _Bench, info: ConsoleInfo
+) -> None:
+    async with bench.showing(info.id) as pane:
+        await bench.until_seen("○ watching")
+        bench.host.listens_to = (Said,)
+        pane.display = False
+        await until(lambda: not pane.view.is_seen)
+        pane.give()
+        await bench.pilot.pause()
+        assert [message.text for message in bench.host.heard if isinstance(message, Said)] == [
+            "box: nobody asks you to drive"
+        ]
 
 
 async def test_who_asks_is_told_with_the_key_that_lets_them(
