@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from cloche.answers import Answer
 from cloche.errors import InternalError
-from cloche.filters import Fields, Filter, Kind, Term
+from cloche.filters import MAX_WORDS, Fields, Filter, Kind, Term
 from cloche.messages import AuditEvent, export_line
 
 MOST_READ = 1024
@@ -92,11 +92,11 @@ class Question:
         """A filter in its two parts."""
         terms = wanted.terms if wanted is not None else ()
         expressions = tuple(term for term in terms if term.kind is Kind.REGEX)
-        # A text that every match has in it spares reading most of what does not match.
-        texts = (_literal(term.values[0]) for term in expressions if not term.is_inverse)
+        # Texts that every match has in it spare reading most of what does not match.
+        texts = [text for term in expressions if not term.is_inverse for text in _literals(term.values[0])]
         asked = (
             *(term for term in terms if term.kind is not Kind.REGEX),
-            *(Term(Kind.TEXT, (text.casefold(),)) for text in texts if text),
+            *(Term(Kind.TEXT, (text.casefold(),)) for text in texts[: MAX_WORDS - len(terms)]),
         )
         return cls(Filter(asked, "").message(), expressions)
 
@@ -119,12 +119,11 @@ def event_fields(event: AuditEvent, names: Mapping[str, str]) -> Fields:
     )
 
 
-def _literal(expression: str) -> str:
-    """A text that is in whatever an expression matches, of those that are easily seen; empty: none is."""
+def _literals(expression: str) -> Sequence[str]:
+    """Texts that are in whatever an expression matches, as far as they are easily seen."""
     if _UNCLEAR.search(expression):
-        return ""
+        return ()
     rest = _COUNTED.sub("\n", _ASIDE.sub("\n", expression))
     if any(sign in rest for sign in "()|"):
-        return ""
-    longest = max(_LETTERS.findall(rest), key=len, default="")
-    return longest if len(longest) >= _SHORTEST else ""
+        return ()
+    return [text for text in _LETTERS.findall(rest) if len(text) >= _SHORTEST]

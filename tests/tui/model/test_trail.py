@@ -99,15 +99,15 @@ def test_a_row_is_there_once_it_has_come_and_only_missing_ones_are_asked_for() -
     assert trail.missing(99, 3) == [102]
 
 
-def test_a_screen_around_is_asked_for_when_all_on_the_screen_are_there() -> None:
+def test_screens_below_and_above_are_asked_for_when_all_on_the_screen_are_there() -> None:
     trail = Trail()
     trail.add(all_of_them(105))
-    put(trail, *range(98, 101))
-    assert trail.missing(97, 3) == [101, 102, 103]
-    put(trail, *range(101, 104))
-    assert trail.missing(97, 3) == [95, 96, 97]
-    put(trail, *range(95, 98))
-    assert trail.missing(97, 3) == []
+    put(trail, *range(90, 93))
+    assert trail.missing(89, 3) == list(range(93, 102))
+    put(trail, *range(93, 102))
+    assert trail.missing(89, 3) == list(range(81, 90))
+    put(trail, *range(81, 90))
+    assert trail.missing(89, 3) == []
     assert trail.missing(103, 5) == [104, 105]
     assert trail.missing(0, 2) == [1, 2]
 
@@ -116,6 +116,8 @@ def test_no_more_is_asked_for_at_once_than_a_screen_could_show() -> None:
     trail = Trail()
     trail.add(all_of_them(10_000))
     assert trail.missing(0, 5000) == list(range(1, MOST_WANTED + 1))
+    put(trail, *range(9801, 10_001))
+    assert trail.missing(9800, 200) == list(range(9801 - MOST_WANTED, 9801))
 
 
 def test_what_the_hub_has_not_is_not_asked_for_again() -> None:

@@ -27,6 +27,8 @@ MOST_ROWS = 4000
 MOST_FOUND = 1_000_000
 MOST_WANTED = 200
 """Rows that are asked for at once."""
+AHEAD = 3
+"""Screens below and above the one that is looked at whose rows are fetched too."""
 BRIEF = 300
 """Characters of a detail in a row."""
 
@@ -184,15 +186,17 @@ class Trail:
             self._rows.popitem(last=False)
 
     def missing(self, first: int, count: int) -> list[int]:
-        """The numbers of rows that are not here: those on the screen, else those a screen around it.
+        """The numbers of rows that are not here: those on the screen, else those below it, else those above.
 
         Args:
             first: the place of the first row on the screen.
             count: how many are on it.
         """
         on_screen = self._missing(first, first + count)
-        around = on_screen or self._missing(first + count, first + 2 * count)
-        return (around or self._missing(first - count, first))[:MOST_WANTED]
+        further = AHEAD * count
+        around = on_screen or self._missing(first + count, first + count + further)
+        # Above, the nearest are the last.
+        return around[:MOST_WANTED] or self._missing(first - further, first)[-MOST_WANTED:]
 
     def _missing(self, first: int, last: int) -> list[int]:
         places = range(max(first, 0), min(last, len(self)))

@@ -60,16 +60,15 @@ async def read(services: Services, token: Token, channel: Channel) -> None:
     fields = Fields.of(channel.params, ("numbers",))
     wanted = fields.wholes("numbers", most=MAX_READ, least=1, largest=MAX_WHOLE)
     owner = visible_owner(token, channel.kind)
-    names: dict[str, str] = {}
+    spoken_of: set[str] = set()
     channel.accept()
     async with while_wanted(channel):
         # Some at a time, and no faster than the client reads: an event may have a quarter of a megabyte.
         for at in range(0, len(wanted), _READ_AT_ONCE):
-            events = await services.audit.events(wanted[at : at + _READ_AT_ONCE], owner=owner)
-            spoken_of = {about for event in events for about in (event.actor, event.sandbox) if about}
-            names |= await services.audit.names(sorted(spoken_of - names.keys()))
-            for event in events:
+            for event in await services.audit.events(wanted[at : at + _READ_AT_ONCE], owner=owner):
+                spoken_of |= {event.actor, event.sandbox or event.actor}
                 await channel.send_message(audit_message(event))
+        names = await services.audit.names(sorted(spoken_of))
     channel.close({"names": names})
 
 
