@@ -31,6 +31,7 @@ _SOURCES = {
     "term": "term/cloche_term",
     "hub": "hub/cloche_hub",
     "sdk": "sdk/cloche",
+    "tui": "tui/cloche_tui",
 }
 """The folder of tests for each package."""
 
@@ -39,6 +40,10 @@ _LONGEST_MODULE = 400
 _TESTED_ELSEWHERE = {
     f"hub/cloche_hub/ports/{name}.py": "protocols and values only; tests/contract has a suite for each port"
     for name in ("consoles", "guests", "images", "machines", "recordings", "store")
+} | {
+    "tui/cloche_tui/messages.py": "values only; tests/tui/test_app.py has what becomes of them",
+    "tui/cloche_tui/model/chosen.py": "a value only; tests/tui/test_actions.py has what depends on it",
+    "tui/cloche_tui/views/view.py": "protocols only; each view's tests have what they ask for",
 }
 """Modules without a test file of their own, and why. `__init__` and `__main__` name things and hold no behaviour."""
 

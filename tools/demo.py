@@ -81,17 +81,32 @@ class Demo:
         if status != 0:
             raise DemoFailed(f"`{typed}` ended with status {status}")
 
+    def open_dashboard(self, *words: str) -> None:
+        """Gives the terminal to `cloche tui WORDS…` until the person leaves it.
+
+        Raises:
+            DemoFailed: it did not exit with 0.
+        """
+        typed = shlex.join(["cloche", "tui", *words])
+        input(f"{self._bold}$ {typed}{self._plain}   (press Enter)")
+        # SAFETY: the words are this file's own.
+        status = subprocess.run([CLOCHE, "tui", *words], env=self._environment, check=False).returncode
+        if status != 0:
+            raise DemoFailed(f"`{typed}` ended with status {status}")
+
     @contextlib.contextmanager
-    def running(self, program: Path) -> Iterator[None]:
+    def running(self, program: Path, *words: str) -> Iterator[None]:
         """Runs a Python program beside what happens inside, which it must not outlast by long.
 
         Raises:
             DemoFailed: it did not exit with 0.
         """
-        typed = f"python {program.relative_to(ROOT)}"
+        typed = shlex.join(["python", str(program.relative_to(ROOT)), *words])
         print(f"{self._bold}$ {typed} &{self._plain}", flush=True)
         # SAFETY: a file of this checkout.
-        process = subprocess.Popen([sys.executable, program], env=self._environment, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [sys.executable, program, *words], env=self._environment, stdin=subprocess.DEVNULL
+        )
         try:
             yield
             status = process.wait(timeout=_PROGRAM_S)
@@ -143,12 +158,19 @@ def tell_story(demo: Demo, home: Path) -> None:
     demo.say("A sandbox is a clone of a booted machine; the first one boots what the others are cloned from.")
     demo.step("create", "--name", "demo", "--label", "for=demo")
     demo.say("A program of ours runs code nobody trusts in it, and answers what that code may ask for.")
-    with demo.running(SHOP):
+    has_person = sys.stdin.isatty() and sys.stdout.isatty()
+    with demo.running(SHOP, *(["--console"] if has_person else [])):
         approval = demo.await_approval()
         demo.say("The code has asked for something that costs money. It waits, and so does its call:")
         demo.step("approvals", "ls")
-        demo.step("approvals", "show", approval)
-        decide(demo, approval)
+        if has_person:
+            demo.say("You are the person. The dashboard shows the call, and the code's console beside it:")
+            demo.show("a approves the call, e edits it first, d denies it; ? helps, q leaves")
+            demo.open_dashboard("demo/program", "--view", "approvals")
+        else:
+            demo.step("approvals", "show", approval)
+        if demo.ask("approvals", "show", approval)["state"] == "pending":
+            decide(demo, approval)
     demo.say("What terminals and commands show can be recorded, looked through, and played again.")
     demo.step("exec", "--record", "demo", "--", "uname", "-sr")
     demo.step("record", "search", "Linux")

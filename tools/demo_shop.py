@@ -1,5 +1,8 @@
 """The demo's program on the host: runs code nobody trusts in a sandbox, and answers what that code asks for.
 
+    demo_shop.py              shows here what the code shows
+    demo_shop.py --console    runs it in a console, for those who look on
+
 Rule: this is what a user of the SDK would write, and nothing else.
 """
 
@@ -21,6 +24,11 @@ with Hub.connect() as hub:
         """Called only with what policy, or a person, has let pass."""
         print(f"host:  ordered: {call.params}", flush=True)
         return {"order": 1001, "count": call.params["count"]}
+
+    if "--console" in sys.argv[1:]:
+        sandbox.files.write("program.py", PROGRAM.read_bytes())
+        with sandbox.console(["python3", "program.py"], name="program", keep=True) as console:
+            sys.exit(console.wait().exit_code)
 
     with sandbox.exec(["python3", "-"], stdin=True) as process:
         process.feed(PROGRAM.read_bytes())

@@ -58,13 +58,13 @@ def test_a_person_s_own_key_counts_in_place_of_the_default() -> None:
 
 def test_what_changes_something_is_refused_to_who_only_looks_on() -> None:
     for action in ACTIONS:
-        refused = refusal(action, _now(is_readonly=True))
+        refused = refusal(action, _now(min(action.places), is_readonly=True))
         assert (refused is not None) is (Need.CHANGES in action.needs), action.id
 
 
 def test_what_needs_the_hub_is_refused_without_one() -> None:
     for action in ACTIONS:
-        refused = refusal(action, _now(is_connected=False))
+        refused = refusal(action, _now(min(action.places), is_connected=False))
         assert (refused == "not connected to the hub") is (Need.HUB in action.needs), action.id
 
 
@@ -78,7 +78,18 @@ def test_what_needs_the_hub_is_refused_without_one() -> None:
     ],
 )
 def test_what_needs_a_choice_says_so_where_there_is_none(action: str, why: str) -> None:
-    assert refusal(BY_ID[action], _now(chosen=Chosen())) == why
+    assert refusal(BY_ID[action], _now(min(BY_ID[action].places), Chosen())) == why
+
+
+def test_what_is_done_elsewhere_says_where() -> None:
+    now = _now(Place.SANDBOXES)
+    assert refusal(BY_ID["approval.approve"], now) == "this is done where the focus is on: approvals"
+
+
+def test_what_is_named_need_not_be_chosen_nor_have_the_focus() -> None:
+    now = _now(Place.SANDBOXES, Chosen())
+    assert refusal(BY_ID["approval.approve"], now, is_named=True) is None
+    assert refusal(BY_ID["console.take"], now, is_named=True) is not None
 
 
 def test_only_what_can_be_done_is_possible() -> None:

@@ -49,6 +49,7 @@ class Completion(StrEnum):
 
     SANDBOX = "sandbox"
     RECIPE = "recipe"
+    APPROVAL = "approval"
     VIEW = "view"
     THEME = "theme"
     COLUMN = "column"
@@ -101,12 +102,22 @@ _MISSING = {
 }
 
 
-def refusal(action: Action, now: Situation) -> str | None:
-    """Why an action cannot be done now; None: it can."""
+def refusal(action: Action, now: Situation, *, is_named: bool = False) -> str | None:
+    """Why an action cannot be done now; None: it can.
+
+    Args:
+        action: what somebody wants.
+        now: where the focus is, and what is chosen.
+        is_named: whether what it is about is named by an argument, and not by what is chosen.
+    """
     if Need.CHANGES in action.needs and now.is_readonly:
         return "this dashboard only looks on: it was started with --readonly"
     if Need.HUB in action.needs and not now.is_connected:
         return "not connected to the hub"
+    if is_named and action.argument is not None:
+        return None
+    if now.place not in action.places:
+        return f"this is done where the focus is on: {', '.join(sorted(action.places))}"
     chosen = {
         Need.SANDBOX: now.chosen.sandboxes,
         Need.CONSOLE: now.chosen.console,
@@ -161,6 +172,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("mouse.toggle", "Leave the mouse to the terminal, or take it again", "mouse", argument=Completion.SWITCH),
     Action("screen.dump", "Save a picture of the screen", "screendump", ("ctrl+s",), argument=Completion.PATH),
     Action("keymap.dump", "Write the keys to a file that can be changed", "keymap", argument=Completion.PATH),
+    Action("link.retry", "Try to reach the hub now", "retry", ("r",)),
     Action("app.quit", "Leave; consoles and sandboxes go on", "quit", ("q",), footer="quit"),
     # Sandboxes.
     Action("sandbox.create", "Create a sandbox", "create", ("n",), _TABLE, "new", frozenset({Need.HUB, Need.CHANGES}), Completion.RECIPE, cli=_as_it_is("cloche create")),
@@ -194,9 +206,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("console.next_pane", "Go to the next pane", "next-pane", ("tab",), EVERYWHERE),
     Action("console.previous_pane", "Go to the pane before", "previous-pane", ("shift+tab",), EVERYWHERE),
     # Approvals.
-    Action("approval.approve", "Approve this call, once", "approve", ("a",), _APPROVALS, "approve", _DECIDES, cli=_with_approval("cloche approvals approve {}")),
-    Action("approval.deny", "Deny this call, with a reason", "deny", ("d",), _APPROVALS, "deny", _DECIDES, cli=_with_approval("cloche approvals deny {} --reason TEXT")),
-    Action("approval.edit", "Edit the parameters, then approve", "edit", ("e",), _APPROVALS, "edit", _DECIDES, cli=_with_approval("cloche approvals approve {} --edit")),
+    Action("approval.approve", "Approve this call, once", "approve", ("a",), _APPROVALS, "approve", _DECIDES, Completion.APPROVAL, cli=_with_approval("cloche approvals approve {}")),
+    Action("approval.deny", "Deny this call, with a reason", "deny", ("d",), _APPROVALS, "deny", _DECIDES, Completion.APPROVAL, cli=_with_approval("cloche approvals deny {} --reason TEXT")),
+    Action("approval.edit", "Edit the parameters, then approve", "edit", ("e",), _APPROVALS, "edit", _DECIDES, Completion.APPROVAL, cli=_with_approval("cloche approvals approve {} --edit")),
     Action("approval.fold", "Unfold what is folded, or fold it", "fold", ("enter",), _APPROVALS, "unfold", frozenset({Need.APPROVAL})),
     Action("approval.console", "Look into the console of the sandbox that asks", "approval-console", ("o",), _APPROVALS, "console", frozenset({Need.HUB, Need.APPROVAL})),
     # Audit.
@@ -225,4 +237,4 @@ def meant_by(key: str, place: Place, keys: Mapping[str, tuple[str, ...]]) -> Act
 
 def possible(now: Situation, actions: Iterable[Action] = ACTIONS) -> list[Action]:
     """What can be done now."""
-    return [action for action in actions if now.place in action.places and refusal(action, now) is None]
+    return [action for action in actions if refusal(action, now) is None]

@@ -34,6 +34,7 @@ from cloche.cli import (
     sandboxes,
     shell,
     token,
+    tui,
 )
 from cloche.cli.failures import BY_SIGNAL, FAILED, SIGPIPE, PipeClosed, status_for, told, unwritable
 from cloche.cli.options import in_options
@@ -77,6 +78,7 @@ def build_app(*, completes: bool = False) -> typer.Typer:
         run,
         sandboxes,
         execute,
+        tui,
         shell,
         consoles,
         record,

@@ -126,12 +126,14 @@ async def test_only_one_carries_out_what_waits_in_a_sandbox(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage.files.tree[f"{HOME}/a"] = Node("file", b"hello")
-    stage.transfers.add(stage.sandbox, "box", [stage.down("a")])
+    stage.transfers.add(stage.sandbox, "box", [stage.down("a"), stage.down("b")])
     async with stage.stuck(monkeypatch, "file.read") as came, asyncio.TaskGroup() as tasks:
         first = tasks.create_task(stage.carrier.carry_out(stage.sandbox))
         await within(came.wait())
         await within(stage.carrier.carry_out(stage.sandbox))
         assert not first.done()
+        assert stage.changes == [(1, State.RUNNING)]
+        stage.carrier.cancel(2)
         stage.carrier.cancel(1)
 
 

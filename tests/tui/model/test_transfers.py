@@ -139,9 +139,9 @@ def test_nothing_is_said_of_a_pace_before_bytes_have_moved_for_a_while() -> None
 def test_the_pace_begins_when_counting_is_over() -> None:
     transfers = _transfers("a")
     transfers.start(1, now=0.0)
-    transfers.progress(1, 0, 1000, "a", now=100.0)
-    transfers.progress(1, 200, 1000, "a", now=102.0)
-    assert transfers.pace(1, now=102.0) == Pace(100.0, 8.0)
+    transfers.progress(1, 0, 1000, "a", now=2.0)
+    transfers.progress(1, 200, 1000, "a", now=4.0)
+    assert transfers.pace(1, now=4.0) == Pace(100.0, 8.0)
 
 
 def test_the_pace_is_that_of_the_last_seconds() -> None:

@@ -1,0 +1,121 @@
+"""The whole dashboard on a hub: what comes in is shown where it belongs, what is pressed does what it says, once."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from cloche import Event
+from cloche_tui.frame import Options
+from tests.support.approvals import apr
+from tests.tui.whole import GUARD_S, whole_dashboard
+
+
+async def test_the_sandboxes_of_the_hub_are_shown_and_new_ones_come_by_themselves(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path, size=(120, 30)) as desk:
+        await desk.client.create(name="newcomer", labels={"team": "blue"})
+        await desk.until("newcomer", "team=blue")
+
+
+async def test_the_footer_has_the_keys_of_the_place_that_has_the_focus(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        assert " n new  ctrl+d destroy" in desk.last_line
+        await desk.press("2")
+        await desk.until("Nothing waits for a decision.")
+        assert "destroy" not in desk.last_line
+
+
+async def test_what_is_typed_behind_the_slash_filters_with_all_of_its_letters(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press("/", "b", "o")
+        await desk.until("/bo", "1/2")
+        assert "web" not in desk.text
+        await desk.press("escape")
+        await desk.until("web", "n new")
+
+
+async def test_a_filter_that_is_wrong_says_why(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press("/", *"re:(")
+        await desk.until("/re:(", "is no expression")
+
+
+async def test_the_slash_brings_the_last_filter_back(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press("/", *"web", "enter")
+        await desk.until_gone("● running  box")
+        await desk.press("/")
+        await desk.until("/web", "1/2")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("fly", "there is no command 'fly'"),
+        ("theme purple", "there is no theme 'purple'"),
+        ("take", "this is done where the focus is on: console"),
+    ],
+)
+async def test_a_command_that_cannot_be_done_says_why(tmp_path: Path, typed: str, said: str) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press(":", *typed, "enter")
+        await desk.until(said)
+
+
+async def test_who_only_looks_on_can_change_nothing(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path, options=Options(is_readonly=True)) as desk:
+        assert "read-only" in desk.text
+        await desk.press("n")
+        await desk.until("started with --readonly")
+
+
+async def test_a_key_of_ones_own_counts_and_its_old_one_does_not(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path, keymap='[keys]\nview.approvals = "A"\n') as desk:
+        await desk.press("2")
+        assert "Nothing waits" not in desk.text
+        await desk.press("A")
+        await desk.until("Nothing waits for a decision.")
+
+
+async def test_a_call_that_begins_to_wait_shows_in_the_heading_and_moves_nothing(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        focused, view = desk.app.focused, desk.app.view
+        desk.tell(Event("approval", "changed", apr(1)))
+        await desk.until("2 Approvals ●1")
+        assert (desk.app.focused, desk.app.view) == (focused, view)
+
+
+async def test_the_key_that_approves_does_nothing_in_other_places(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        desk.tell(Event("approval", "changed", apr(1)))
+        await desk.until("●1")
+        await asyncio.sleep(GUARD_S)
+        await desk.press("a", "a", "a")
+        await desk.pilot.pause()
+        assert not desk.app.workers._workers & {
+            worker for worker in desk.app.workers if worker.group == "deciding"
+        }
+
+
+async def test_a_key_typed_behind_one_that_asks_decides_nothing(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        desk.tell(Event("approval", "changed", apr(1, method="pay.send")))
+        await desk.press("2")
+        await desk.until("pay.send")
+        await asyncio.sleep(GUARD_S)
+        # A reason is typed that begins with the key that approves.
+        await desk.press("d", "a")
+        await desk.until("Deny")
+        assert "nothing is known to be decided" not in desk.text
+        assert "asking the hub" not in desk.text
+
+
+async def test_a_lost_hub_is_said_above_everything_and_nothing_can_be_changed(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.hub.end()
+        await desk.until("connection lost")
+        await desk.press("n")
+        await desk.until("not connected to the hub")
+        assert "box" in desk.text

@@ -1,0 +1,78 @@
+"""What the app does itself: help, the palette, command lines, themes, pictures, keys in a file, the console it begins with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cloche_tui.frame import Options
+from tests.tui.whole import whole_dashboard
+
+
+async def test_a_command_is_done_with_its_argument(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press(":", *"theme cloche-light", "enter")
+        await desk.until_so(lambda: desk.app.theme == "cloche-light", "another theme")
+        assert desk.app.remembered.get("theme", "") == "cloche-light"
+
+
+async def test_help_shows_what_can_be_done_here_and_goes_with_any_key(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press("?")
+        await desk.until("What can be done here (sandboxes)")
+        await desk.press("n")
+        await desk.until_gone("What can be done here")
+        assert "Create" not in desk.text
+
+
+async def test_the_command_line_that_does_the_same_is_shown(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path, sandboxes=("box",)) as desk:
+        await desk.press("!")
+        await desk.until("In a shell", "cloche rm box", "cloche attach --watch box")
+
+
+async def test_the_palette_offers_what_can_be_done_and_does_it(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press("ctrl+p")
+        await desk.press(*"calls that wait")
+        await desk.until("Show the calls that wait for a decision")
+        await desk.press("enter")
+        await desk.until("Nothing waits for a decision.")
+
+
+async def test_the_screen_is_saved_as_a_picture_and_as_text(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        for name in ("a.svg", "a.txt"):
+            await desk.press(":", *f"screendump {tmp_path / name}", "enter")
+            await desk.until(f"saved {tmp_path / name}"[:60])
+    assert "<svg" in (tmp_path / "a.svg").read_text()
+    assert "box" in (tmp_path / "a.txt").read_text()
+
+
+async def test_the_keys_are_written_to_a_file_that_is_never_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "keymap.toml"
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press(":", *f"keymap {path}", "enter")
+        await desk.until("wrote")
+        await desk.press(":", *f"keymap {path}", "enter")
+        await desk.until("is there already")
+    assert 'sandbox.create = "n"' in path.read_text()
+
+
+async def test_it_begins_with_the_console_that_was_asked_for_and_keeps_the_focus_where_it_began(
+    tmp_path: Path,
+) -> None:
+    options = Options(console="box", view="approvals")
+    async with whole_dashboard(tmp_path, options=options, size=(140, 30), view_text="Nothing waits") as desk:
+        await desk.until("box")
+        await desk.until_so(lambda: desk.app.consoles.display, "no console is shown")
+        assert desk.app.view.has_focus_within
+
+
+@pytest.mark.parametrize(
+    ("console", "said"), [("nobody", "nobody"), ("box/9", "box has no open console '9'")]
+)
+async def test_a_console_that_is_not_there_is_said(tmp_path: Path, console: str, said: str) -> None:
+    async with whole_dashboard(tmp_path, options=Options(console=console)) as desk:
+        await desk.until(said)

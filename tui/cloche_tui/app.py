@@ -1,0 +1,386 @@
+"""The dashboard put together: what comes from the hub changes the model, what the person does becomes an action.
+
+Rules:
+- Only the app changes the model, on the loop, between two frames. Views show it; workers wait for the hub.
+- An action is refused here, with a reason, or done by the view that has it. None is done by a key that was meant for
+  a console: while one is driven no key comes here at all.
+- Nothing that comes unasked moves the focus.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from textual import events, on
+from textual.app import ComposeResult, SystemCommand
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import ContentSwitcher, Input, TextArea
+
+from cloche.errors import BadRequest, CodedError
+from cloche.filters import Filter, parse_filter
+from cloche_tui import app_actions
+from cloche_tui.actions import BY_COMMAND, BY_ID, Action, Need, Place, Situation, meant_by, possible, refusal
+from cloche_tui.feed.session import Connect, Session
+from cloche_tui.frame import Frame, Options
+from cloche_tui.messages import Begun, ChoiceChanged, EventsArrived, LinkChanged, RunAction
+from cloche_tui.model.chosen import Chosen
+from cloche_tui.model.commands import History, complete, read_command
+from cloche_tui.model.roles import Role
+from cloche_tui.model.world import World
+from cloche_tui.remembered import Remembered
+from cloche_tui.views.approvals import ApprovalsView
+from cloche_tui.views.audit import AuditView
+from cloche_tui.views.consoles import ConsolesArea
+from cloche_tui.views.sandboxes import SandboxesView
+from cloche_tui.views.view import ALL, TICK, View
+from cloche_tui.widgets.attention import Attention
+from cloche_tui.widgets.banner import Banner
+from cloche_tui.widgets.bars import CommandBar, FilterBar
+from cloche_tui.widgets.footer import WHILE_DRIVING, Footer
+from cloche_tui.widgets.heading import Heading, Tab
+
+if TYPE_CHECKING:
+    from cloche_term.apart.terminals import Terminals
+
+T = TypeVar("T")
+
+SHOWN = ("sandboxes", "approvals", "audit")
+"""The views there are."""
+_TICK_S = 1.0
+_DECIDING = "deciding"
+
+
+class DashboardApp(Frame):
+    """The dashboard.
+
+    Args:
+        connect: makes connections to the hub.
+        remembered: what the last one left.
+        keys: of each action by its id, as the person wants them.
+        options: how it was started.
+    """
+
+    CSS_PATH = "app.tcss"
+
+    def __init__(
+        self,
+        connect: Connect,
+        remembered: Remembered,
+        keys: Mapping[str, tuple[str, ...]],
+        options: Options | None = None,
+        **textual: Any,
+    ) -> None:
+        super().__init__(**textual)
+        self.options = options or Options()
+        self.session = Session(connect, self.post_message)
+        self.remembered, self.keys = remembered, keys
+        self.world = World(self.session.state, now=datetime.now(UTC))
+        self._terminals: Terminals | None = None
+        self._leaving = asyncio.Event()
+        self._filter_texts: dict[str, str] = {}
+        self._focus_before: Widget | None = None
+        self._console_first = self.options.console
+        calls = self.options.has_bell
+        self._attention = Attention(self.put_out, name="Cloche", rings=calls, notifies=calls)
+
+    # What it consists of.
+
+    def compose(self) -> ComposeResult:
+        """The lines above and below, and the views with the consoles beside them."""
+        yield Heading()
+        yield Banner()
+        with Container(id="main"):
+            with ContentSwitcher(initial=self.options.view, id="views"):
+                yield SandboxesView(id="sandboxes")
+                yield ApprovalsView(id="approvals")
+                yield AuditView(id="audit")
+            yield ConsolesArea(id="consoles")
+        with Container(id="last-line"):
+            yield FilterBar(History())
+            yield CommandBar(History(), self._complete)
+            yield Footer()
+
+    def on_mount(self) -> None:
+        """Begins."""
+        self.run_worker(self._hold_terminals(), group="terminals")
+        self.run_worker(self.session.run(), group="session")
+        self.set_interval(_TICK_S, self._tick)
+        self._show(ALL)
+        self.view.focus_main()
+
+    async def _hold_terminals(self) -> None:
+        # Imported when the first frame is on its way: nothing of it is needed for that.
+        from cloche_term.apart.terminals import open_terminals
+        from cloche_term.apart.zygote import Zygote
+
+        with contextlib.closing(Zygote(is_quiet=True)) as zygote:
+            async with open_terminals(zygote=zygote) as opened:
+                self._terminals = opened
+                await self._leaving.wait()
+
+    @property
+    def terminals(self) -> Terminals:
+        """Where emulators come from."""
+        assert self._terminals is not None
+        return self._terminals
+
+    @property
+    def is_readonly(self) -> bool:
+        """Whether nothing may be changed from here."""
+        return self.options.is_readonly
+
+    @property
+    def views(self) -> Sequence[View]:
+        """All views."""
+        return list(self.query(View))
+
+    @property
+    def view(self) -> View:
+        """The one that is shown."""
+        shown = self.query_one("#views", ContentSwitcher).visible_content
+        assert isinstance(shown, View)
+        return shown
+
+    @property
+    def consoles(self) -> ConsolesArea:
+        """The consoles beside it."""
+        return self.query_one(ConsolesArea)
+
+    # What comes from the hub.
+
+    @on(Begun)
+    def _begin(self) -> None:
+        self.world.begin()
+
+    @on(EventsArrived)
+    def _apply(self, message: EventsArrived) -> None:
+        topics = self.world.apply(message.events)
+        self._show(topics)
+        if "all" in topics and (first := self._console_first):
+            self._console_first = None
+            self.run_worker(app_actions.open_first(self, first), group="actions")
+
+    @on(LinkChanged)
+    def _link(self, message: LinkChanged) -> None:
+        self.world.link = message.state
+        self._show(frozenset({"link"}))
+
+    def _tick(self) -> None:
+        self.look_for_themes()
+        self._show(TICK)
+
+    def _show(self, topics: frozenset[str]) -> None:
+        if self._leaving.is_set():
+            return
+        self.world.now = datetime.now(UTC)
+        self.query_one(Banner).show(self.world.link, now=self.world.now)
+        for view in self.views:
+            view.show(self.world, topics)
+        self.consoles.show(self.world, topics)
+        self._attention.show(self.world.inbox, now=time.monotonic())
+        self._show_heading()
+        self._show_footer()
+
+    def _show_heading(self) -> None:
+        heading = self.query_one(Heading)
+        heading.tabs = [
+            Tab("1", "Sandboxes", "view.sandboxes"),
+            Tab("2", "Approvals", "view.approvals", badge=self.world.inbox.waiting),
+            Tab("3", "Audit", "view.audit"),
+        ]
+        heading.current = f"view.{self.view.id}"
+        heading.mark = self.options.mark
+        heading.place = app_actions.place_line(self)
+
+    # What can be done, and what is done.
+
+    def situation(self) -> Situation:
+        """Where the focus is, and what is chosen there."""
+        at_console = self.consoles.has_focus_within
+        return Situation(
+            place=Place.CONSOLE if at_console else Place(self.view.id or ""),
+            chosen=self.chosen(),
+            is_connected=self.session.is_up,
+            is_readonly=self.is_readonly,
+        )
+
+    def chosen(self) -> Chosen:
+        """What actions would be about now."""
+        return self.consoles.chosen() if self.consoles.has_focus_within else self.view.chosen()
+
+    def _show_footer(self) -> None:
+        footer, now = self.query_one(Footer), self.situation()
+        footer.driving = WHILE_DRIVING if now.chosen.is_driving else ""
+        there = [action for action in possible(now) if action.footer]
+        keys = {action.id: self.keys.get(action.id, action.keys) for action in there}
+        footer.hints = [
+            (keys[action.id][0], action.footer, action.id)
+            for action in sorted(there, key=lambda action: len(action.places))
+            if keys[action.id]
+        ]
+
+    async def on_event(self, event: events.Event) -> None:
+        """Takes the keys that mean something here, before any widget gets them.
+
+        In the order in which they come: who types `/web` means the line that `/` has opened, with all of it.
+        """
+        if isinstance(event, events.Key) and (action := self._meant(event)) is not None:
+            event.stop()
+            if app_actions.is_quick(action.id):
+                await self.run_action_by_id(action.id)
+            else:
+                self._begin_action(action.id, "")
+            return
+        await super().on_event(event)
+
+    def _meant(self, event: events.Key) -> Action | None:
+        if self.screen is not self.screen_stack[0] or isinstance(self.focused, Input | TextArea):
+            return None
+        now = self.situation()
+        if now.chosen.is_driving:
+            return None
+        key = event.character if event.is_printable and event.character not in (None, " ") else event.key
+        return meant_by(str(key), now.place, self.keys)
+
+    @on(RunAction)
+    def _wanted(self, message: RunAction) -> None:
+        self._begin_action(message.id, message.argument)
+
+    @on(ChoiceChanged)
+    def _chose(self) -> None:
+        self._show_footer()
+
+    def on_descendant_focus(self) -> None:
+        """Other keys mean something now."""
+        self._show_footer()
+
+    def _begin_action(self, action_id: str, argument: str) -> None:
+        if Need.APPROVAL in BY_ID[action_id].needs and any(
+            worker.group == _DECIDING and not worker.is_finished for worker in self.workers
+        ):
+            # A key behind another one may have been typed for the dialog that is about to open.
+            self.say("one decision at a time", Role.WARNING)
+            return
+        group = _DECIDING if Need.APPROVAL in BY_ID[action_id].needs else "actions"
+        self.run_worker(self.run_action_by_id(action_id, argument), group=group)
+
+    async def run_action_by_id(self, action_id: str, argument: str = "") -> None:
+        """Does an action, or says why it cannot be done."""
+        action, now = BY_ID[action_id], self.situation()
+        if (why := refusal(action, now, is_named=bool(argument))) is not None:
+            self.say(why, Role.WARNING)
+            return
+        try:
+            doers: list[ConsolesArea | View] = [self.consoles, self.view, *self.views]
+            for doer in doers:
+                if await doer.run(action_id, argument):
+                    return
+            await app_actions.run(self, action_id, argument)
+        except CodedError as error:
+            self.say(error.message, Role.BAD)
+
+    def show_view(self, name: str) -> None:
+        """Shows another view, and gives it the focus."""
+        self.query_one("#views", ContentSwitcher).current = name
+        self.view.show(self.world, ALL)
+        self.view.focus_main()
+        self._show_heading()
+
+    def open_console(self, sandbox: str, console: str | None = None) -> None:
+        """Shows a console in a pane."""
+        self.consoles.open(sandbox, console)
+
+    # The lines that are typed into.
+
+    def open_filter(self, text: str = "") -> None:
+        """Asks what the list is to show; as it was asked last if nothing else is given."""
+        text = text or self._filter_texts.get(self.view.id or "", "")
+        self._open_line(self.query_one(FilterBar), text)
+        self._set_filter(text)
+
+    @on(FilterBar.Changed)
+    def _filter(self, message: FilterBar.Changed) -> None:
+        self._set_filter(message.text)
+
+    def _set_filter(self, text: str) -> None:
+        bar = self.query_one(FilterBar)
+        try:
+            shown, all_of_them = self.view.set_filter(_filter_of(text))
+        except BadRequest as error:
+            bar.tell(error.message, Role.BAD)
+            return
+        bar.tell(f"{shown}/{all_of_them}")
+        self._filter_texts[self.view.id or ""] = text
+
+    @on(FilterBar.Left)
+    def _leave_filter(self, message: FilterBar.Left) -> None:
+        self.query_one(FilterBar).close()
+        if not message.is_kept:
+            self._filter_texts.pop(self.view.id or "", None)
+            self.view.set_filter(None)
+        self._give_focus_back()
+
+    def open_commands(self, text: str = "") -> None:
+        """Asks for a command."""
+        self._open_line(self.query_one(CommandBar), text)
+
+    def _complete(self, text: str) -> Sequence[str]:
+        word = text.split(" ")[0]
+        action = BY_COMMAND.get(word)
+        kind = None if action is None else action.argument
+        return complete(text, BY_COMMAND, app_actions.arguments(self, kind))
+
+    @on(CommandBar.Typed)
+    async def _command(self, message: CommandBar.Typed) -> None:
+        self._leave_commands()
+        try:
+            name, argument = read_command(message.line, BY_COMMAND)
+        except BadRequest as error:
+            self.say(error.message, Role.BAD)
+            return
+        self._begin_action(BY_COMMAND[name].id, argument)
+
+    @on(CommandBar.Left)
+    def _leave_commands(self) -> None:
+        self.query_one(CommandBar).close()
+        self._give_focus_back()
+
+    def _open_line(self, line: FilterBar | CommandBar, text: str) -> None:
+        self._focus_before = self.focused
+        # In its place, so that nothing else moves.
+        self.query_one(Footer).display = False
+        line.open(text)
+
+    def _give_focus_back(self) -> None:
+        """At once: what a command is about depends on it."""
+        self.query_one(Footer).display = True
+        before, self._focus_before = self._focus_before, None
+        if before is not None and before.is_attached and before.screen is self.screen:
+            self.screen.set_focus(before)
+        else:
+            self.view.focus_main()
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the palette offers."""
+        for action in possible(self.situation()):
+            keys = " ".join(self.keys.get(action.id, action.keys))
+            begin = partial(self._begin_action, action.id, "")
+            yield SystemCommand(action.title, f"{keys}  :{action.command}".strip(), begin)
+
+    def leave(self) -> None:
+        """Ends the program; consoles and sandboxes go on."""
+        self._attention.close()
+        self._leaving.set()
+        super().leave()
+
+
+def _filter_of(text: str) -> Filter | None:
+    return parse_filter(text) if text.strip() else None

@@ -1,0 +1,197 @@
+"""The actions that are no view's: other views, the lines that are typed into, help, themes, pictures, the end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from cloche.errors import BadRequest, CodedError
+from cloche_tui.actions import BY_ID, VIEWS, Completion, possible
+from cloche_tui.model.link import Lost, Up
+from cloche_tui.model.roles import Role
+from cloche_tui.model.sandbox_rows import ORDERS
+from cloche_tui.views.help import HelpScreen
+from cloche_tui.widgets.footer import WHILE_DRIVING
+from cloche_tui.widgets.styles import style_of
+
+if TYPE_CHECKING:
+    from cloche_tui.app import DashboardApp
+
+
+async def run(app: DashboardApp, action: str, argument: str) -> None:
+    """Does an action of the app's own."""
+    await _ACTIONS[action](app, argument)
+
+
+def is_quick(action: str) -> bool:
+    """Whether it waits for nobody, so that the next key can wait for it."""
+    return action in _ACTIONS
+
+
+async def open_first(app: DashboardApp, reference: str) -> None:
+    """Shows the console the program was started with. The focus is where the program was started to be."""
+    name, _, wanted = reference.partition("/")
+    try:
+        sandbox = await app.session.hub.sandbox(name)
+        found = [one.id for one in await sandbox.consoles() if wanted in (one.name, one.id)]
+    except CodedError as error:
+        app.say(error.message, Role.BAD)
+        return
+    if wanted and not found:
+        app.say(f"{name} has no open console {wanted!r}", Role.WARNING)
+        return
+    app.open_console(sandbox.id, found[0] if wanted else None)
+    if app.options.view != "sandboxes":
+        app.view.focus_main()
+
+
+def arguments(app: DashboardApp, kind: Completion | None) -> Iterable[str]:
+    """What a command's argument may be."""
+    match kind:
+        case Completion.SANDBOX:
+            return app.world.fleet.names()
+        case Completion.APPROVAL:
+            return [approval.id for approval in app.world.inbox.pending]
+        case Completion.VIEW:
+            return [view.value for view in VIEWS]
+        case Completion.THEME:
+            return sorted(app.available_themes)
+        case Completion.COLUMN:
+            return list(ORDERS)
+        case Completion.LAYOUT:
+            return app.consoles.layouts
+        case Completion.SWITCH:
+            return ["on", "off"]
+    return []
+
+
+def place_line(app: DashboardApp) -> Text:
+    """What the heading says at its right."""
+    line = Text(no_wrap=True)
+    if app.is_readonly:
+        line.append("read-only  ", style_of(app, Role.WARNING))
+    match app.world.link:
+        case Up(address=address, status=status):
+            line.append(address, style_of(app, Role.ACCENT))
+            line.append(f" · {status.accelerator}", style_of(app, Role.MUTED))
+        case Lost():
+            line.append("connection lost", style_of(app, Role.BAD))
+        case _:
+            line.append("connecting", style_of(app, Role.WARNING))
+    line.append(f" · {app.world.now.astimezone():%H:%M}", style_of(app, Role.MUTED))
+    return line
+
+
+async def _show_view(app: DashboardApp, name: str) -> None:
+    app.show_view(name)
+
+
+async def _help(app: DashboardApp, _argument: str) -> None:
+    now = app.situation()
+    await app.push_screen(HelpScreen(now.place.value, possible(now), app.keys, while_driving=WHILE_DRIVING))
+
+
+async def _palette(app: DashboardApp, _argument: str) -> None:
+    from textual.command import CommandPalette
+
+    await app.push_screen(CommandPalette())
+
+
+async def _open_filter(app: DashboardApp, argument: str) -> None:
+    app.open_filter(argument)
+
+
+async def _open_commands(app: DashboardApp, argument: str) -> None:
+    app.open_commands(argument)
+
+
+async def _show_cli(app: DashboardApp, argument: str) -> None:
+    """The command lines of what can be done here."""
+    now = app.situation()
+    lines = [
+        (action.title, line) for action in possible(now) if action.cli and (line := action.cli(now.chosen))
+    ]
+    if not lines:
+        raise BadRequest("select something first: there is no command line for this")
+    from cloche_tui.views.command_lines import CommandLines
+
+    await app.push_screen(CommandLines(lines))
+
+
+async def _theme(app: DashboardApp, name: str) -> None:
+    if not name:
+        app.open_commands("theme ")
+        return
+    if name not in app.available_themes:
+        raise BadRequest(f"there is no theme {name!r}; tab completes")
+    app.theme = name
+    app.remembered.set("theme", name)
+
+
+async def _mouse(app: DashboardApp, wanted: str) -> None:
+    is_on = {"on": True, "off": False}.get(wanted, not app.has_mouse)
+    app.use_mouse(is_on=is_on)
+    app.say(
+        "the mouse is ours again" if is_on else "the mouse is the terminal's: select and copy as everywhere"
+    )
+
+
+async def _dump(app: DashboardApp, path: str) -> None:
+    app.say(f"saved {_save_screen(app, path)}", Role.GOOD)
+
+
+def _save_screen(app: DashboardApp, path: str) -> Path:
+    """A picture, or its text, by the file's ending."""
+    name = Path(path or f"cloche-{datetime.now().astimezone():%Y%m%d-%H%M%S}.svg").expanduser()
+    try:
+        name.write_text(app.screen_text() if name.suffix == ".txt" else app.export_screenshot())
+    except OSError as error:
+        raise BadRequest(f"{name} cannot be written: {error.strerror or error}") from None
+    return name
+
+
+async def _dump_keys(app: DashboardApp, path: str) -> None:
+    app.say(f"wrote {_save_keys(path)}: change it and start again", Role.GOOD)
+
+
+def _save_keys(path: str) -> Path:
+    from cloche_tui.keymap import dump, keymap_path
+
+    name = Path(path).expanduser() if path else keymap_path()
+    try:
+        name.parent.mkdir(parents=True, exist_ok=True)
+        with name.open("x") as file:
+            file.write(dump(list(BY_ID.values())))
+    except FileExistsError:
+        raise BadRequest(f"{name} is there already; give another name: :keymap PATH") from None
+    except OSError as error:
+        raise BadRequest(f"{name} cannot be written: {error.strerror or error}") from None
+    return name
+
+
+async def _retry(app: DashboardApp, _argument: str) -> None:
+    app.session.try_now()
+
+
+async def _quit(app: DashboardApp, _argument: str) -> None:
+    app.leave()
+
+
+_ACTIONS: Mapping[str, Callable[[DashboardApp, str], Awaitable[None]]] = {
+    **{f"view.{view.value}": lambda app, _argument, view=view: _show_view(app, view.value) for view in VIEWS},  # type: ignore[misc]
+    "filter.open": _open_filter,
+    "command.open": _open_commands,
+    "palette.open": _palette,
+    "help.show": _help,
+    "cli.show": _show_cli,
+    "theme.set": _theme,
+    "mouse.toggle": _mouse,
+    "screen.dump": _dump,
+    "keymap.dump": _dump_keys,
+    "link.retry": _retry,
+    "app.quit": _quit,
+}

@@ -1,0 +1,64 @@
+"""The last line: what the keys do here and now, the most wanted first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+from textual import events
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from cloche_tui.messages import RunAction
+from cloche_tui.model.roles import Role
+from cloche_tui.widgets.styles import style_of
+
+WHILE_DRIVING = "ctrl+] leaves, twice at once types it; every other key is the console's"
+_NAMES = {"escape": "esc", "space": "space", "question_mark": "?", "shift+tab": "⇧tab"}
+
+
+def key_name(key: str) -> str:
+    """A key as people read it."""
+    return _NAMES.get(key, key)
+
+
+class Footer(Widget):
+    """The last line of the screen."""
+
+    DEFAULT_CSS = """
+    Footer { height: 1; background: $panel; color: $foreground; }
+    """
+
+    hints: reactive[Sequence[tuple[str, str, str]]] = reactive((), init=False)
+    """Key, word and action's id, each as far as there is room."""
+    driving: reactive[str] = reactive("", init=False)
+    """What the keys do while a console has them all; empty: none has."""
+    said: reactive[Text | None] = reactive(None, init=False)
+    """A line for the person, in place of the hints for some seconds."""
+
+    def render(self) -> Text:
+        """The line."""
+        self._ends: list[tuple[int, str]] = []
+        if self.said is not None:
+            return self.said
+        if self.driving:
+            return Text(
+                f" {self.driving}", style_of(self.app, Role.DRIVING), no_wrap=True, overflow="ellipsis"
+            )
+        line = Text(no_wrap=True, overflow="crop")
+        for key, word, action in self.hints:
+            hint = Text(f" {key_name(key)} ", style_of(self.app, Role.ACCENT)).append(
+                f"{word} ", style_of(self.app, Role.PLAIN)
+            )
+            if line.cell_len + hint.cell_len > self.size.width:
+                break
+            line.append_text(hint)
+            self._ends.append((line.cell_len, action))
+        return line
+
+    def on_click(self, event: events.Click) -> None:
+        """Does what was clicked on."""
+        for end, action in self._ends:
+            if event.x < end:
+                self.post_message(RunAction(action))
+                return
