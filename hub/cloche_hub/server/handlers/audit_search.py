@@ -7,9 +7,10 @@ Rule: to whoever sees all and wants all, nothing is searched: it is told how far
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 
-from cloche_hub.domain.audit_filter import parse_terms
+from cloche_hub.domain.audit_filter import Term, parse_terms
 from cloche_hub.domain.audit_walk import Walk
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.tokens import Token, visible_owner
@@ -27,33 +28,41 @@ async def search(services: Services, token: Token, channel: Channel) -> None:
     terms = parse_terms(fields.values.get("filter"))
     follow = fields.flag("follow", default=False)
     owner = visible_owner(token, channel.kind)
-    channel.accept()
-    if not terms and owner is None:
+    # Each of them looks at the table whenever something happens, which costs its client nothing.
+    with services.audit_followers.taken(token.id) if follow else contextlib.nullcontext():
+        channel.accept()
         async with while_wanted(channel):
-            await _tell_of_all(services, channel, follow=follow)
-        channel.close({})
-        return
-
-    async def look(first: int, last: int) -> tuple[Sequence[int], float]:
-        async with services.audit_searches.turn(token.id):
-            began = asyncio.get_running_loop().time()
-            found = await services.audit.numbers(terms, first=first, last=last, owner=owner)
-            return found, asyncio.get_running_loop().time() - began
-
-    walk = Walk(services.audit.head.seq)
-    async with while_wanted(channel):
-        while True:
-            part = walk.next(services.audit.head.seq)
-            if part is not None:
-                found, took_s = await look(*part)
-                walk.took(took_s)
-                await _tell(services, channel, part, found)
-            elif follow:
-                await services.audit.wait_beyond(walk.last)
-                await asyncio.sleep(NEWS_S)
+            if not terms and owner is None:
+                await _tell_of_all(services, channel, follow=follow)
             else:
-                break
+                await _tell_of_some(services, token, channel, terms, owner=owner, follow=follow)
     channel.close({})
+
+
+async def _tell_of_some(
+    services: Services,
+    token: Token,
+    channel: Channel,
+    terms: Sequence[Term],
+    *,
+    owner: str | None,
+    follow: bool,
+) -> None:
+    now_s = asyncio.get_running_loop().time
+    walk = Walk(services.audit.head.seq)
+    while True:
+        part = walk.next(services.audit.head.seq)
+        if part is not None:
+            async with services.audit_searches.turn(token.id):
+                began_s = now_s()
+                found = await services.audit.numbers(terms, first=part[0], last=part[1], owner=owner)
+                walk.took(now_s() - began_s)
+            await _tell(services, channel, part, found)
+        elif follow:
+            await services.audit.wait_beyond(walk.last)
+            await asyncio.sleep(NEWS_S)
+        else:
+            return
 
 
 async def _tell_of_all(services: Services, channel: Channel, *, follow: bool) -> None:

@@ -25,6 +25,7 @@ from cloche_hub.services.execs import Execs
 from cloche_hub.services.fair import Turns
 from cloche_hub.services.files import Files
 from cloche_hub.services.images import ImageService
+from cloche_hub.services.places import Places
 from cloche_hub.services.policy import Policies
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_hub.services.tokens import Tokens
@@ -33,6 +34,8 @@ from cloche_hub.services.wanted import while_wanted
 from cloche_wire.aio import Channel
 from cloche_wire.aio.bounds import within
 
+MOST_FOLLOWERS = 32
+"""Searches of the audit that a token follows at once."""
 DELIVERY_S = 30.0
 """How long a long answer is kept for a client that does not read."""
 
@@ -77,6 +80,8 @@ class Services:
     """Of each token, one search of recordings is made at a time."""
     audit_searches: Turns = field(default_factory=Turns)
     """Of each token, one part of the audit is searched at a time."""
+    audit_followers: Places = field(default_factory=lambda: Places("follows the audit", most=MOST_FOLLOWERS))
+    """Of each token, so many searches go on with what comes."""
 
 
 Handler = Callable[[Services, Token, Channel], Awaitable[None]]

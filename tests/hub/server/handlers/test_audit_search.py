@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cloche_hub.domain.audit_events import AuditName
-from cloche_hub.errors import BadRequest, Cancelled
+from cloche_hub.errors import BadRequest, Cancelled, TooLarge
+from cloche_hub.server.handlers.context import MOST_FOLLOWERS
 from cloche_hub.services.records import noting
 from cloche_wire.aio import Channel
 from tests.support.hub import RunningHub, running_hub, until, within
@@ -120,3 +121,16 @@ async def test_a_senseless_search_is_refused_before_it_is_taken(
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         with pytest.raises(BadRequest):
             await within(client.open("audit.search", **params).wait_accepted())
+
+
+async def test_a_token_follows_only_so_many_searches_at_once(tmp_path: Path) -> None:
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        channels = [client.open("audit.search", follow=True) for _ in range(MOST_FOLLOWERS)]
+        for channel in channels:
+            await within(channel.wait_accepted())
+        with pytest.raises(TooLarge, match="follows the audit 32 times already"):
+            await within(client.open("audit.search", follow=True).wait_accepted())
+        assert await parts(client.open("audit.search"))
+        channels[0].reset(Cancelled("enough"))
+        await client.call("hub.status")
+        await within(client.open("audit.search", follow=True).wait_accepted())
