@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cloche_tui.frame import Options
+from cloche_tui.widgets.terminal_view import TerminalView
 from tests.tui.feed.console_links import shell
 from tests.tui.whole import Whole, whole_dashboard
 
