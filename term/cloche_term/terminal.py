@@ -10,6 +10,7 @@ Rules:
   back (`scroll`); then it stays on the same lines whatever is written, until `scroll_to_end` or a scroll to the end.
 - *Lines* are numbered from the console's beginning: the first one ever written is 0. `first_line` is the number of the
   primary screen's first row, `first_line + y` that of its row `y`, and `first_line - 1` the newest of the scrollback.
+  A resize may number what has been scrolled off anew, for a narrower screen makes more rows of it: also below 0.
 - Whatever a program writes is shown or ignored: `feed` never raises because of it, and what is kept of it is bounded.
   Its time is not: on a screen of the largest size a few bytes can rewrite a million cells (about 1 ms), so whoever feeds
   a hostile program's output from an event loop does it in small pieces, or keeps screens to sizes that people have.

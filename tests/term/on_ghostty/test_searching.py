@@ -66,3 +66,17 @@ def test_a_screen_full_of_matches_costs_no_more_than_are_wanted(opened: Opener) 
     assert len(terminal.search("a", limit=10)) == 10
     # All of them would take some 800 MiB.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
+
+
+def test_what_a_narrower_screen_has_made_more_rows_of_is_found_where_it_can_be_read(opened: Opener) -> None:
+    terminal = opened(4, 40)
+    terminal.feed(b"".join(b"%030d mark\r\n" % number for number in range(9)))
+    terminal.resize(4, 6)
+    found = terminal.search("mark")
+    assert len(found) == 9
+    assert found[0].line < 0
+    for line, col, _ in found:
+        (text,) = terminal.lines(line, line + 1)
+        assert text[col:].startswith("mark")
+        terminal.scroll_to(line)
+        assert terminal.view_line <= line < terminal.view_line + 4
