@@ -48,7 +48,7 @@ KEYS: Mapping[str, str] = MappingProxyType(
         "x": "files.cancel",
         "f7": "files.mkdir",
         "ctrl+d": "files.delete",
-        "r": "files.refresh",
+        "ctrl+r": "files.refresh",
         "s": "table.sort",
         "S": "table.reverse",
     }

@@ -138,7 +138,7 @@ async def test_without_a_sandbox_it_says_what_to_do(tmp_path: Path) -> None:
         assert "No sandbox is selected" in desk.text
         assert "Nothing is in this folder." in desk.text
         assert desk.view.chosen() == Chosen()
-        await desk.press(pilot, "f5", "right", "ctrl+d", "enter", "r")
+        await desk.press(pilot, "f5", "right", "ctrl+d", "enter", "ctrl+r")
         assert desk.said[0] == (
             "No sandbox is selected: select one in the list of sandboxes.", Role.BAD,
         )  # fmt: skip
@@ -159,7 +159,7 @@ async def test_what_was_looked_for_in_a_sandbox_that_is_left_is_never_shown(
             await serve(channel)
 
         monkeypatch.setattr(desk.fake, "handlers", lambda: {**handlers, "file.list": late})
-        await desk.press(pilot, "r")
+        await desk.press(pilot, "ctrl+r")
         await desk.until(pilot, asked.is_set)
         desk.tell_of(sandbox("other", state="creating"))
         desk.view.open_sandbox("sb_other")
@@ -235,7 +235,7 @@ async def test_the_folders_are_looked_at_anew(tmp_path: Path) -> None:
         await desk.ready(pilot)
         (desk.folder / "new").write_text("")
         desk.put(f"{HOME}/newer")
-        await desk.press(pilot, "r")
+        await desk.press(pilot, "ctrl+r")
         await desk.until(pilot, lambda: "new" in desk.names(desk.here) and "newer" in desk.names(desk.there))
 
 
@@ -418,9 +418,10 @@ async def test_a_folder_is_made_on_either_side(tmp_path: Path) -> None:
         await desk.press(pilot, "right")
         desk.do("files.mkdir", "theirs")
         await desk.until(pilot, lambda: "theirs" in desk.names(desk.there))
+        assert [text for text, _ in desk.said] == [f"made {desk.folder}/mine", f"made {HOME}/theirs"]
         desk.do("files.mkdir", "../out")
-        await desk.until(pilot, lambda: desk.said)
-        assert "no folder's name" in desk.said[0][0]
+        await desk.until(pilot, lambda: len(desk.said) == 3)
+        assert "no folder's name" in desk.said[2][0]
         await desk.press(pilot, "f7")
         await desk.until(pilot, lambda: desk.actions)
         assert desk.actions == [("command.open", "mkdir ")]

@@ -105,8 +105,10 @@ async def make_folder(dashboard: Dashboard, sandbox: str | None, pane: Pane, nam
     path = f"{pane.folder.rstrip('/')}/{feed.folder_name(name)}"
     if pane.side is Side.HERE:
         await feed.make_folder_here(path)
-        return
-    require_changes(dashboard)
-    if sandbox is None or not pane.folder:
-        raise BadRequest("select a sandbox first")
-    await (await feed.files_of(dashboard.session.hub, sandbox)).make_dir(path)
+    else:
+        require_changes(dashboard)
+        if sandbox is None or not pane.folder:
+            raise BadRequest("select a sandbox first")
+        await (await feed.files_of(dashboard.session.hub, sandbox)).make_dir(path)
+    # A filter may hide it.
+    dashboard.say(file_text.shown(f"made {path}"), Role.GOOD)
