@@ -8,7 +8,7 @@ import termios
 from functools import partial
 
 import pytest
-from textual import events
+from textual import constants, events
 from textual.app import App, ComposeResult
 from textual.driver import Driver
 from textual.widgets import Static
@@ -165,16 +165,30 @@ async def test_the_terminal_and_the_keys_follow_the_programs_modes() -> None:
         await person.sees(b"\x1b[=3;1u")
 
 
-async def test_a_terminal_that_was_told_too_much_does_not_end_the_dashboard() -> None:
+async def test_of_keys_that_tell_more_than_textual_asked_for_it_hears_what_it_can_read() -> None:
     app = Program()
     async with persons_terminal(app) as person:
         await person.sees(b"ready")
-        # Another key's code in a place where Textual expects one number, cut so that it is not seen before.
-        person.type(b"\x1b[97:")
+        person.type(b"\x1b[97;5:3u\x1b[98;1:1u\x1b[67:99;2uq")
+        await person.until(lambda: app.heard[-1:] == ["q"])
+        assert app.heard[0] == "b"
+        assert len(app.heard) == 3
+
+
+async def test_a_key_that_textual_cannot_read_does_not_end_the_dashboard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # So that Textual waits for the rest of it, which makes it unreadable.
+    monkeypatch.setenv("ESCDELAY", "5000")
+    monkeypatch.setattr(constants, "ESCAPE_DELAY", 5.0)
+    app = Program()
+    async with persons_terminal(app) as person:
+        await person.sees(b"ready")
+        person.type(b"\x1b[97:65")
         await person.until(lambda: unread(app.driver.fileno) == 0)
-        person.type(b"65;2:1u")
+        person.type(b";2u")
         await person.until(lambda: unread(app.driver.fileno) == 0)
-        person.type(b"\x1b[Aq")
+        person.type(b"q")
         await person.until(lambda: app.heard[-1:] == ["q"])
 
 
@@ -223,6 +237,9 @@ async def test_a_suspended_program_leaves_a_usual_terminal_and_has_the_keyboard_
         person.forget()
         driver: Driver = app.driver
         driver.suspend_application_mode()
+        # More often than Textual would wait for, since nobody writes now.
+        for flags in range(1, 60):
+            app.grabbed.follow(Modes(kitty_keyboard=flags % 2 * 4))
         app.grabbed.follow(Modes(kitty_keyboard=5))
         await person.sees(b"\x1b[?25h")
         assert person.seen.count(b"\x1b[<u") == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual.screen import ModalScreen, Screen
 
@@ -142,6 +144,21 @@ class TestBeingSeen:
             await other.paint()
             shown.view.attach(other)
             await shown.shows("all of it")
+
+    async def test_a_painting_of_a_terminal_that_is_not_shown_any_more_is_not_taken(
+        self, terminals: Terminals
+    ) -> None:
+        async with console_on_screen(terminals) as shown:
+            other = await terminals.open(6, 20)
+            await other.feed(b"the other")
+            await other.paint()
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(shown.terminal.feed(b"the first\r\n" * 500_000))
+                shown.view.touch()
+                # What it shows is asked for, and comes when it has read all that.
+                await shown.until(lambda: len(shown.terminal._calls._waiting) == 2)
+                shown.view.attach(other)
+            await shown.until(lambda: shown.text.strip() == "the other")
 
     async def test_what_was_shown_is_forgotten_before_another_console_comes(
         self, terminals: Terminals

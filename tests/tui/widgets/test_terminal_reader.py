@@ -28,6 +28,14 @@ class TestScrolling:
             told = [TerminalView.Scrolled(is_at_end=False), TerminalView.Scrolled(is_at_end=True)]
             await shown.until(lambda: shown.told(TerminalView.Scrolled) == told)
 
+    async def test_turns_of_the_wheel_that_come_together_all_count(self, terminals: Terminals) -> None:
+        async with console_on_screen(terminals, rows=3) as shown:
+            await shown.feed(lines(1, 9))
+            await shown.shows("line 9")
+            for _ in range(3):
+                shown.view.scroll_console(-1)
+            await shown.shows("line 4\nline 5\nline 6")
+
     async def test_it_goes_to_the_oldest_line(self, terminals: Terminals) -> None:
         async with console_on_screen(terminals, rows=3) as shown:
             await shown.feed(lines(1, 9))

@@ -266,7 +266,7 @@ class TestTheMouse:
     async def test_the_wheel_is_keys_in_a_program_without_scrollback(self, terminals: Terminals) -> None:
         async with console_on_screen(terminals) as shown:
             await shown.feed("\x1b[?1049h\x1b[?1007h")
-            await shown.until(lambda: shown.view.picture.modes.alternate_scroll)
+            await shown.until(lambda: shown.view.picture.modes.is_alternate)
             await mouse(shown, events.MouseScrollUp, 1, 1)
             assert shown.typed == b""
             shown.view.drive()
@@ -323,6 +323,17 @@ class TestSelecting:
             await shown.feed("\x1b[1;1HTHREE")
             await shown.until(lambda: shown.view.selected is None)
 
+    async def test_its_mark_moves_with_it_also_over_lines_that_look_the_same(
+        self, terminals: Terminals
+    ) -> None:
+        async with console_on_screen(terminals, rows=3) as shown:
+            await shown.feed("\x1b[?25lyes\r\nyes\r\nyes")
+            await shown.until(lambda: shown.text == "yes\nyes\nyes")
+            await drag(shown, (0, 2), (2, 2))
+            assert [looks(shown, y, 0)[1] for y in range(3)] == [False, False, True]
+            await shown.feed("\r\nyes")
+            await shown.until(lambda: [looks(shown, y, 0)[1] for y in range(3)] == [False, True, False])
+
     async def test_it_goes_when_the_console_gets_another_size(self, terminals: Terminals) -> None:
         async with console_on_screen(terminals) as shown:
             await shown.feed("hello")
@@ -338,7 +349,7 @@ class TestSelecting:
             await shown.shows("19")
             await mouse(shown, events.MouseDown, 1, 2, 1)
             await mouse(shown, events.MouseMove, 0, -1, 1)
-            await shown.shows("10\n")
+            await shown.until(lambda: shown.view.selected is not None and shown.view.selected.start.line < 10)
             await mouse(shown, events.MouseMove, 0, 1, 1)
             await mouse(shown, events.MouseUp, 0, 0, 1)
             await shown.until(lambda: bool(shown.told(TerminalView.Copied)))

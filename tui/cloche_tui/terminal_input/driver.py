@@ -224,15 +224,16 @@ class _TextualReader:
 
     def feed(self, data: bytes) -> None:
         """Reads what was typed."""
-        # To the parser, no text is the end.
-        if not (text := self._decoder.decode(data)):
-            return
-        try:
-            for message in self._parser.feed(text):
-                self._tell(message)
-        except ValueError:
-            # It takes a key apart that has more parts than Textual knows of, and cannot be used any more after that.
-            self._parser = self._parser.renewed()
+        text = self._decoder.decode(data)
+        is_plain = "\x1b" not in text and self._parser.deadline is None
+        # One by one, so that what cannot be read costs nothing that comes behind it. To the parser, no text is the end.
+        for piece in filter(None, [text] if is_plain else text):
+            try:
+                for message in self._parser.feed(piece):
+                    self._tell(message)
+            except ValueError:
+                # It takes a key apart that has more parts than Textual knows of, and is of no use after that.
+                self._parser = self._parser.renewed()
 
     def let_time_pass(self) -> None:
         """Tells keys that are whole only because nothing has followed."""
