@@ -52,7 +52,7 @@ async def test_the_screen_is_saved_as_a_picture_and_as_text(tmp_path: Path) -> N
 
 async def test_the_keys_are_written_to_a_file_that_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "keymap.toml"
-    async with whole_dashboard(tmp_path) as desk:
+    async with whole_dashboard(tmp_path, size=(220, 30)) as desk:
         await desk.press(":", *f"keymap {path}", "enter")
         await desk.until("wrote")
         await desk.press(":", *f"keymap {path}", "enter")
