@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 
+from textual import events
 from textual.message import Message
 from textual.pilot import Pilot
 
@@ -100,3 +101,36 @@ async def console_on_screen(
         on_screen = OnScreen(host, view, terminal, pilot)
         await on_screen.until(lambda: view.picture.size == (rows, cols) and bool(view.picture.runs(0)))
         yield on_screen
+
+
+def looks(shown: OnScreen, y: int, x: int) -> tuple[str, bool, bool]:
+    """The character in a cell, and whether it is in reverse and underlined."""
+    (segment,) = shown.view.render_line(y).crop(x, x + 1)
+    style = segment.style
+    return segment.text, bool(style and style.reverse), bool(style and style.underline)
+
+
+async def mouse(
+    shown: OnScreen, kind: type[events.MouseEvent], x: int, y: int, button: int = 0, **held: bool
+) -> None:
+    """Something is done with the mouse."""
+    event = kind(
+        shown.view,
+        x,
+        y,
+        0,
+        0,
+        button,
+        shift=held.get("shift", False),
+        meta=False,
+        ctrl=held.get("ctrl", False),
+    )
+    shown.view.post_message(event)
+    await shown.pilot.pause()
+
+
+async def drag(shown: OnScreen, start: tuple[int, int], stop: tuple[int, int], **held: bool) -> None:
+    """A drag with the left button."""
+    await mouse(shown, events.MouseDown, *start, 1, **held)
+    await mouse(shown, events.MouseMove, *stop, 1, **held)
+    await mouse(shown, events.MouseUp, *stop, 1, **held)
