@@ -1,4 +1,4 @@
-"""Files of this host and of a sandbox: gone through, copied and removed by keys, at a real hub on fakes."""
+"""Folders of this host and of a sandbox: shown, gone through and sorted by keys, at a real hub on fakes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from cloche_wire.aio import Channel
 from tests.support.fake_files import FakeFiles
 from tests.tui.file_desk import HOME, FileDesk, file_desk
 from tests.tui.sandbox_values import sandbox
-from tests.tui.support import HostApp
 
 WIDE, SMALL = (120, 24), (80, 20)
 
@@ -287,5 +286,4 @@ async def test_an_action_of_another_view_is_left_to_it(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     desk = FileDesk(tmp_path / "here", None, None, None)
     async with desk.run_test(size=WIDE):
-        assert isinstance(desk, HostApp)
         assert not await desk.view.run("sandbox.destroy", "")
