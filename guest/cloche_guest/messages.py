@@ -192,10 +192,18 @@ class MessageStream:
             BadRequest: it is no msgpack, or a message is too long.
         """
         if self._unpacker is None:
-            self._unpacker = msgpack.Unpacker(raw=False, max_buffer_size=_MOST_MESSAGE_BYTES)
+            self._unpacker = msgpack.Unpacker(
+                raw=False,
+                max_str_len=_MOST_MESSAGE_BYTES,
+                max_bin_len=_MOST_MESSAGE_BYTES,
+                # What has begun, and the next slice.
+                max_buffer_size=2 * _MOST_MESSAGE_BYTES,
+            )
         try:
-            self._unpacker.feed(data)
-            yield from self._unpacker
+            # In slices: who drags a window while this machine is busy sends many messages that arrive in one piece.
+            for start in range(0, len(data), _MOST_MESSAGE_BYTES):
+                self._unpacker.feed(data[start : start + _MOST_MESSAGE_BYTES])
+                yield from self._unpacker
         except (ValueError, TypeError, msgpack.UnpackException) as error:
             raise BadRequest(f"stream 0 carries msgpack messages: {str(error)[:100]}") from None
 

@@ -232,6 +232,14 @@ def test_messages_come_whole_however_their_bytes_were_cut() -> None:
     assert came == [{"signal": "INT"}, {"resize": {"rows": 1, "cols": 2}}]
 
 
+@pytest.mark.parametrize("piece_bytes", [1 << 20, 4096, 4095, 1000])
+def test_many_messages_may_come_in_one_piece(piece_bytes: int) -> None:
+    stream, sizes = MessageStream(), [{"resize": {"rows": 24, "cols": cols}} for cols in range(1, 1001)]
+    sent = b"".join(map(msgpack.packb, sizes))
+    pieces = [sent[start : start + piece_bytes] for start in range(0, len(sent), piece_bytes)]
+    assert [message for piece in pieces for message in stream.feed(piece)] == sizes
+
+
 @pytest.mark.parametrize("data", [b"\xc1", msgpack.packb(bytes(5000)), bytes([0x81, 0x91, 1, 1])])
 def test_bytes_that_are_no_messages_are_refused(data: bytes) -> None:
     with pytest.raises(BadRequest, match="msgpack"):
