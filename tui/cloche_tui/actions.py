@@ -143,6 +143,10 @@ def _with_approval(command: str) -> Callable[[Chosen], str | None]:
     return lambda chosen: command.format(chosen.approval) if chosen.approval else None
 
 
+def _copying(chosen: Chosen) -> str | None:
+    return f"cloche cp {shlex.join(chosen.copies)}" if chosen.copies else None
+
+
 def _as_it_is(command: str) -> Callable[[Chosen], str | None]:
     return lambda _chosen: command
 
@@ -180,8 +184,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("sandbox.mark", "Mark the selected sandbox", "mark", ("space",), _TABLE, needs=frozenset({Need.SANDBOX})),
     Action("sandbox.mark_all", "Mark all that are shown", "mark-all", ("*",), _TABLE),
     Action("sandbox.clear_marks", "Take all marks away", "clear-marks", ("u",), _TABLE),
-    Action("table.sort", "Sort by the next column, or a named one", "sort", ("s",), _TABLE, "sort", argument=Completion.COLUMN),
-    Action("table.reverse", "Sort the other way round", "reverse", ("S",), _TABLE),
+    Action("table.sort", "Sort by the next column, or a named one", "sort", ("s",), _TABLE | _FILES, "sort", argument=Completion.COLUMN),
+    Action("table.reverse", "Sort the other way round", "reverse", ("S",), _TABLE | _FILES),
     Action("table.freeze", "Hold the table still, or let it go", "freeze", ("Z",), _TABLE, "freeze"),
     # Consoles.
     Action("console.open", "Look into the selected sandbox's console", "open", ("enter",), _TABLE, "console", _ON_SANDBOX, Completion.SANDBOX, cli=_with_names("cloche attach --watch")),
@@ -196,6 +200,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("console.search_next", "Go to the match above", "next-match", ("n",), _CONSOLE),
     Action("console.search_previous", "Go to the match below", "previous-match", ("N",), _CONSOLE),
     Action("console.copy", "Copy what is marked, else the screen", "copy", ("y",), _CONSOLE, "copy", frozenset({Need.CONSOLE})),
+    Action("console.scroll_up", "Scroll back by a page", "scroll-up", ("pageup",), _CONSOLE),
+    Action("console.scroll_down", "Scroll on by a page", "scroll-down", ("pagedown",), _CONSOLE),
+    Action("console.to_start", "Go to the oldest line that is kept", "oldest", ("home",), _CONSOLE),
     Action("console.to_end", "Go back to what is shown now", "end", ("G", "end"), _CONSOLE),
     Action("console.save", "Save what the console has shown to a file", "save", argument=Completion.PATH, needs=frozenset({Need.CONSOLE})),
     Action("console.leave", "Go back to the list", "leave", ("escape",), _CONSOLE, "back"),
@@ -216,6 +223,19 @@ ACTIONS: tuple[Action, ...] = (
     Action("audit.detail", "Show or hide all of an event", "detail", ("enter",), _AUDIT, "detail", frozenset({Need.EVENT})),
     Action("audit.go", "Go to the sandbox or console of this event", "go", ("g",), _AUDIT, "go to", frozenset({Need.EVENT})),
     Action("audit.export", "Write the audit to a file", "export", ("ctrl+e",), _AUDIT, "export", frozenset({Need.HUB}), Completion.PATH, cli=_as_it_is("cloche audit export")),
+    # Files.
+    Action("files.enter", "Go into the selected folder", "enter", ("enter",), _FILES, "open"),
+    Action("files.up", "Go to the folder above", "up", ("backspace",), _FILES, "up"),
+    Action("files.go", "Go to a folder by its path", "cd", ("g",), _FILES, argument=Completion.PATH),
+    Action("files.other_pane", "Go to the other folder, or to what is copied", "other-folder", ("o",), _FILES, "other"),
+    Action("files.mark", "Mark the selected file", "mark-file", ("space",), _FILES, "mark"),
+    Action("files.mark_all", "Mark all files that are shown", "mark-files", ("*",), _FILES),
+    Action("files.clear_marks", "Take all marks away", "unmark-files", ("u",), _FILES),
+    Action("files.copy", "Copy what is marked to the other folder", "copy-files", ("f5", "c"), _FILES, "copy", frozenset({Need.HUB}), cli=_copying),
+    Action("files.cancel", "Give up a copy, or put away what has ended", "give-up", ("x",), _FILES, argument=Completion.TEXT),
+    Action("files.mkdir", "Make a folder", "mkdir", ("f7",), _FILES, argument=Completion.TEXT),
+    Action("files.delete", "Remove files of the sandbox", "remove", ("ctrl+d",), _FILES, "remove", frozenset({Need.HUB, Need.CHANGES, Need.PATH})),
+    Action("files.refresh", "Look at both folders anew", "refresh", ("ctrl+r",), _FILES),
 )  # fmt: skip
 BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
 BY_COMMAND: Mapping[str, Action] = {action.command: action for action in ACTIONS}

@@ -39,6 +39,7 @@ from cloche_tui.remembered import Remembered
 from cloche_tui.views.approvals import ApprovalsView
 from cloche_tui.views.audit import AuditView
 from cloche_tui.views.consoles import ConsolesArea
+from cloche_tui.views.files import FilesView
 from cloche_tui.views.sandboxes import SandboxesView
 from cloche_tui.views.view import ALL, TICK, View
 from cloche_tui.widgets.attention import Attention
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SHOWN = ("sandboxes", "approvals", "audit")
+SHOWN = ("sandboxes", "approvals", "audit", "files")
 """The views there are."""
 _TICK_S = 1.0
 _DECIDING = "deciding"
@@ -102,6 +103,7 @@ class DashboardApp(Frame):
                 yield SandboxesView(id="sandboxes")
                 yield ApprovalsView(id="approvals")
                 yield AuditView(id="audit")
+                yield FilesView(id="files")
             yield ConsolesArea(id="consoles")
         with Container(id="last-line"):
             yield FilterBar(History())
@@ -185,6 +187,7 @@ class DashboardApp(Frame):
         for view in self.views:
             view.show(self.world, topics)
         self.consoles.show(self.world, topics)
+        self.query_one(SandboxesView).show_asks(self.consoles.asks)
         self._attention.show(self.world.inbox, now=time.monotonic())
         self._show_heading()
         self._show_footer()
@@ -195,6 +198,7 @@ class DashboardApp(Frame):
             Tab("1", "Sandboxes", "view.sandboxes"),
             Tab("2", "Approvals", "view.approvals", badge=self.world.inbox.waiting),
             Tab("3", "Audit", "view.audit"),
+            Tab("4", "Files", "view.files"),
         ]
         heading.current = f"view.{self.view.id}"
         heading.mark = self.options.mark
@@ -295,7 +299,7 @@ class DashboardApp(Frame):
         self._show_heading()
 
     def open_console(self, sandbox: str, console: str | None = None) -> None:
-        """Shows a console in a pane."""
+        """Shows a console in a pane, which has the focus then."""
         self.consoles.open(sandbox, console)
 
     # The lines that are typed into.

@@ -44,9 +44,8 @@ async def open_first(app: DashboardApp, reference: str) -> None:
     if wanted and not found:
         app.say(f"{name} has no open console {wanted!r}", Role.WARNING)
         return
-    app.open_console(sandbox.id, found[0] if wanted else None)
-    if app.options.view != "sandboxes":
-        app.view.focus_main()
+    takes_focus = app.options.view == "sandboxes"
+    app.consoles.open(sandbox.id, found[0] if wanted else None, takes_focus=takes_focus)
 
 
 def arguments(app: DashboardApp, kind: Completion | None) -> Iterable[str]:

@@ -98,7 +98,7 @@ class Bench:
     def seen(self) -> str:
         """The sandboxes whose consoles are on the screen, in order."""
         shown = [pane for pane in self.host.query(ConsolePane) if pane.display]
-        return " ".join(self.names[pane._sandbox] for pane in shown)
+        return " ".join(self.names[pane.sandbox] for pane in shown)
 
     @property
     def names(self) -> dict[str, str]:
@@ -110,7 +110,7 @@ class Bench:
         if self.host.the_list.has_focus:
             return "list"
         return " ".join(
-            self.names[pane._sandbox] for pane in self.host.query(ConsolePane) if pane.has_focus_within
+            self.names[pane.sandbox] for pane in self.host.query(ConsolePane) if pane.has_focus_within
         )
 
     @property

@@ -28,7 +28,7 @@ def _panes(layout: Layout, names: str) -> Panes:
 def _places(grid: ConsoleGrid) -> list[tuple[str, int, int, int, int]]:
     """Each pane that is seen: its sandbox, and where it is."""
     shown = [pane for pane in grid.query(ConsolePane) if pane.display]
-    return [(pane._sandbox, *pane.outer_size, *(pane.region.offset)) for pane in shown]
+    return [(pane.sandbox, *pane.outer_size, *(pane.region.offset)) for pane in shown]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, cast
 
@@ -43,6 +43,7 @@ from cloche_tui.views.view import Dashboard, View
 from cloche_tui.widgets.console_grid import ConsoleGrid
 from cloche_tui.widgets.console_pane import ConsolePane
 from cloche_tui.widgets.console_text import save_text
+from cloche_tui.widgets.pane_actions import PANE_ACTIONS
 from cloche_tui.widgets.search_line import SearchLine
 
 if TYPE_CHECKING:
@@ -71,15 +72,7 @@ class ConsolesArea(Container):
             "console.new": self._open_new,
             "console.next": self._next,
             "console.boot": self._boot,
-            "console.drive": self._with_pane(ConsolePane.drive),
-            "console.ask": self._with_pane(ConsolePane.ask),
-            "console.take": self._with_pane(ConsolePane.take),
-            "console.give": self._with_pane(ConsolePane.give),
             "console.search": self._find,
-            "console.search_next": self._with_pane(lambda pane: pane.view.step_match(-1)),
-            "console.search_previous": self._with_pane(lambda pane: pane.view.step_match(1)),
-            "console.copy": self._with_pane(lambda pane: pane.view.copy()),
-            "console.to_end": self._with_pane(lambda pane: pane.view.scroll_to_newest()),
             "console.save": self._save,
             "console.leave": self._leave,
             "console.hide": self._hide,
@@ -138,23 +131,37 @@ class ConsolesArea(Container):
 
     async def run(self, action: str, argument: str) -> bool:
         """Does an action; False: it is none about consoles."""
+        if (act := PANE_ACTIONS.get(action)) is not None:
+            act(self._focused())
+            return True
         doer = self._doers.get(action)
         if doer is None:
             return False
         await doer(argument)
         return True
 
-    def open(self, sandbox: str, console: str | None = None) -> None:
+    def open(self, sandbox: str, console: str | None = None, *, takes_focus: bool = True) -> None:
         """Watches a console.
 
         Args:
             sandbox: the id of the one it is in.
             console: its id; None: the newest open one, or what the machine says.
+            takes_focus: whether its pane has the focus then.
         """
         if console is None and (newest := newest_console(self._consoles_of(sandbox))) is not None:
             console = newest.id
         self._arrange(self._panes.opened(sandbox, console, driven=self._driven))
-        self._focus_pane()
+        if takes_focus:
+            self._focus_pane()
+
+    @property
+    def asks(self) -> Mapping[str, Sequence[str]]:
+        """Who asks us to drive, by the ids of sandboxes."""
+        asks: dict[str, list[str]] = {}
+        for _, widget in self._grid:
+            if (name := widget.status.asking) is not None:
+                asks.setdefault(widget.sandbox, []).append(name)
+        return asks
 
     def focus_pane(self, console: str) -> bool:
         """Gives the focus to the pane of a console; returns whether there is one."""
@@ -296,12 +303,6 @@ class ConsolesArea(Container):
         self.post_message(ChoiceChanged())
 
     # What can be done.
-
-    def _with_pane(self, act: Callable[[ConsolePane], object]) -> Callable[[str], Awaitable[None]]:
-        async def do(_argument: str) -> None:
-            act(self._focused())
-
-        return do
 
     def _step(self, by: int) -> Callable[[str], Awaitable[None]]:
         async def do(_argument: str) -> None:

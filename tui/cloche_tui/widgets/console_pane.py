@@ -105,7 +105,7 @@ class ConsolePane(Container):
     ) -> None:
         super().__init__()
         self._source, self._terminals = source, terminals
-        self._sandbox, self._label, self._can_drive = sandbox, title, can_drive
+        self.sandbox, self._label, self._can_drive = sandbox, title, can_drive
         self._first_console, self._is_wanted_new = console, is_new
         self._keys, self._wants_focus = keys or Keys(), False
         self.view = TerminalView()
@@ -238,7 +238,7 @@ class ConsolePane(Container):
         link = self._link = ConsoleLink(
             self._source,
             self._terminals,
-            self._sandbox,
+            self.sandbox,
             console,
             size=self._window,
             on_touch=self._touched,
