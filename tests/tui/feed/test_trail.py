@@ -24,7 +24,7 @@ from cloche_tui.model.trail import MOST_ROWS, Trail
 from cloche_wire.aio import Channel
 from tests.support.hub import RunningHub, running_hub, until
 from tests.support.local_hub import LocalHub
-from tests.support.scripted_hub import TOKEN, refuse
+from tests.support.scripted_hub import TOKEN, answer, refuse
 from tests.tui.trail_values import write_many
 
 QUICK = Patience(first_s=0.01, longest_s=0.02, refused_s=0.03)
@@ -100,6 +100,11 @@ async def local_hub(socket: Path) -> AsyncIterator[LocalHub]:
     async with LocalHub(socket) as hub:
         hub.handlers["events"] = tell_nothing
         yield hub
+
+
+def reads(hub: LocalHub) -> list[list[int]]:
+    """The numbers of the events that were asked for, request by request."""
+    return [params["numbers"] for kind, params in hub.asked if kind == "audit.read"]
 
 
 async def note(hub: RunningHub, *details: dict[str, Any]) -> None:
@@ -196,6 +201,22 @@ async def test_what_is_typed_on_is_searched_for_once_it_stays(tmp_path: Path) ->
         await until(lambda: reader.numbers == [2])
         reader.feed.want(None)
         await until(lambda: len(reader.trail) == 3)
+
+
+async def test_what_the_hub_does_not_have_is_asked_for_once(tmp_path: Path) -> None:
+    async with local_hub(tmp_path / "hub.sock") as hub:
+        for _ in range(3):
+            await hub.note("test.happened", None, {})
+        hub.handlers["audit.read"] = answer({"names": {}})
+        async with reading(hub) as reader:
+            await until(lambda: len(reader.trail) == 3)
+            reader.feed.look_at(0, 3)
+            await until(lambda: reads(hub))
+            await hub.note("test.happened", None, {})
+            await until(lambda: len(reader.trail) == 4)
+            reader.feed.look_at(0, 4)
+            await until(lambda: len(reads(hub)) > 1)
+            assert reads(hub) == [[1, 2, 3], [4]]
 
 
 async def test_rows_that_do_not_come_are_asked_for_again_and_the_trouble_is_told(tmp_path: Path) -> None:

@@ -10,6 +10,9 @@ from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.store.offline import verify_file
 from cloche_tui.model.chosen import Chosen
 from cloche_tui.model.roles import Role
+from cloche_tui.model.trail import row_of
+from cloche_tui.views.view import ALL
+from tests.tui.trail_values import event, part
 from tests.tui.views.audit_desk import audit_desk
 
 MANY = 5000
@@ -24,6 +27,17 @@ async def test_the_newest_is_shown_and_what_comes_is_followed(tmp_path: Path) ->
         await desk.note(3)
         await desk.until(lambda: head + 3 in desk.rows)
         assert desk.view.chosen().event == head + 3
+
+
+async def test_rows_that_come_late_stop_no_following(tmp_path: Path) -> None:
+    async with audit_desk(tmp_path) as desk:
+        await desk.until(lambda: desk.view.chosen().event == desk.hub.store.audit.head.seq)
+        # More happens while the row of what was the newest is still on its way.
+        for _ in range(20):
+            await desk.note()
+            await desk.pilot.pause(0.02)
+        await desk.until(lambda: desk.view.chosen().event == desk.hub.store.audit.head.seq)
+        assert desk.last_line.endswith("following")
 
 
 async def test_who_scrolls_away_stands_still_and_is_told_how_many_have_come(tmp_path: Path) -> None:
@@ -64,6 +78,16 @@ async def test_a_wheel_turned_away_stops_the_following_too(tmp_path: Path) -> No
         assert desk.rows[0] == head - 117
 
 
+async def test_a_window_of_another_height_still_follows(tmp_path: Path) -> None:
+    async with audit_desk(tmp_path, events=MANY) as desk:
+        head = desk.hub.store.audit.head.seq
+        await desk.until(lambda: desk.view.chosen().event == head)
+        for height in (40, 12, 30):
+            await desk.pilot.resize_terminal(100, height)
+            await desk.until(lambda: len(desk.rows) == height - 2 and desk.rows[-1] == head)  # noqa: B023
+            assert desk.last_line.endswith("following")
+
+
 async def test_one_row_up_stands_still_on_that_event(tmp_path: Path) -> None:
     async with audit_desk(tmp_path, events=MANY) as desk:
         head = desk.hub.store.audit.head.seq
@@ -97,17 +121,23 @@ async def test_a_filter_leaves_what_is_wanted_and_says_how_much_that_is(tmp_path
 
 
 async def test_what_is_read_stays_where_it_is_while_older_events_are_found(tmp_path: Path) -> None:
-    async with audit_desk(tmp_path, events=60_000) as desk:
-        await desk.until(lambda: 60_000 in desk.rows)
-        # An expression is searched for here, some hundred events at a time.
-        desk.filter("/print/")
-        await desk.until(lambda: "searched" in desk.last_line and len(desk.rows) == 18)
+    async with audit_desk(tmp_path) as desk:
+        desk.filter("nowhere")
+        await desk.until(lambda: "No event matches" in desk.text)
+        trail = desk.view.trail
+        trail.put(row_of(event(number), {}) for number in range(1, 1001))
+        trail.add(part(901, 1000, *range(901, 1001), head=1000))
+        desk.view.show(desk.world, ALL)
+        await desk.until(lambda: desk.rows == list(range(983, 1001)))
         await desk.press("pageup", "pageup")
-        await desk.until(lambda: "following" not in desk.last_line and len(desk.rows) == 18)
-        before, found = desk.rows, len(desk.view.trail)
-        await desk.until(lambda: len(desk.view.trail) > found + 2000)
-        await desk.pilot.pause(0.1)
-        assert desk.rows == before
+        await desk.until(lambda: desk.rows == list(range(966, 984)))
+        for first in (801, 601, 1):
+            trail.add(part(first, first + 99, *range(first, first + 100), head=1000))
+            desk.view.show(desk.world, ALL)
+            await desk.pilot.pause(0.1)
+            assert desk.rows == list(range(966, 984))
+        desk.view.query_one("#trail").scroll_relative(y=-30, animate=False)
+        await desk.until(lambda: desk.rows == list(range(936, 954)))
 
 
 @pytest.mark.parametrize("size", [(80, 30), (160, 30)])

@@ -91,6 +91,10 @@ class AuditView(View):
         self._selected: int | None = None
         self._top: tuple[int, int] | None = None
         """The event on the first line and its place then, as long as nothing is followed."""
+        self._followed_to: int | None = None
+        """The newest event that was gone to."""
+        self._followed_y = 0
+        """How far the table was scrolled then."""
         self._page: AuditPage | None = None
         """The event that is shown in full."""
         self._toggled: frozenset[FoldPath] = frozenset()
@@ -118,6 +122,7 @@ class AuditView(View):
     def on_resize(self, event: events.Resize) -> None:
         """There is room for both beside each other, or not."""
         self.set_class(event.size.width >= _BESIDE, "-beside")
+        self._changed()
 
     def focus_main(self) -> None:
         """The list."""
@@ -177,7 +182,9 @@ class AuditView(View):
         before = table.scroll_offset.y
         table.update()
         if trail.is_followed and len(trail):
+            self._followed_to = trail.number_at(len(trail) - 1)
             table.go_to(len(trail) - 1)
+            self._followed_y = table.scroll_offset.y
         elif self._top is not None and len(trail):
             # Older events were found: what is read stays where it is.
             number, place = self._top
@@ -211,7 +218,9 @@ class AuditView(View):
     @on(StripTable.Viewed)
     def _viewed(self, message: StripTable.Viewed) -> None:
         message.stop()
-        if not self._table.is_at_end or not self.trail.is_followed:
+        # Lines that have come below are nobody's doing, nor is a window of another height.
+        y = self._table.scroll_offset.y
+        if not self.trail.is_followed or y < min(self._followed_y, self._table.max_scroll_y):
             self._stand_still()
         self._ask_for_rows()
 
@@ -220,7 +229,10 @@ class AuditView(View):
     def _select(self, key: str) -> None:
         number = int(key)
         is_other, self._selected = number != self._selected, number
-        if self.trail.index_of(number) != len(self.trail) - 1:
+        if number == self._followed_to:
+            # Nobody went there: it was the newest, and its row has come.
+            pass
+        elif self.trail.index_of(number) != len(self.trail) - 1:
             self._stand_still()
         elif not self.has_class("-detailed"):
             self._follow()
@@ -231,6 +243,7 @@ class AuditView(View):
 
     def _stand_still(self) -> None:
         self.trail.follow(is_on=False)
+        self._followed_to = None
         rows = self._table.visible_rows
         self._top = (self.trail.number_at(rows.start), rows.start) if len(rows) else None
         self._show_status()

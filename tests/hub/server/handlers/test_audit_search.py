@@ -10,6 +10,7 @@ import pytest
 
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.errors import BadRequest, Cancelled, TooLarge
+from cloche_hub.server.handlers.audit_search import NEWS_S
 from cloche_hub.server.handlers.context import MOST_FOLLOWERS
 from cloche_hub.services.records import noting
 from cloche_wire.aio import Channel
@@ -67,6 +68,24 @@ async def test_a_follower_is_told_what_comes_and_is_wanted(tmp_path: Path) -> No
         while not found:
             found += (await within(anext(messages)))["numbers"]
         assert found == [first["head"] + 2]
+        channel.reset(Cancelled("enough"))
+
+
+@pytest.mark.parametrize("terms", [[], text("hub")])
+async def test_a_follower_is_not_told_more_often_than_anybody_looks(
+    tmp_path: Path, terms: list[dict[str, Any]]
+) -> None:
+    clock = asyncio.get_running_loop().time
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        channel = client.open("audit.search", filter=terms, follow=True)
+        messages = channel.messages()
+        last = (await within(anext(messages)))["head"]
+        began, told, wanted = clock(), 0, last + 40
+        for _ in range(40):
+            await note(hub)
+        while last < wanted:
+            last, told = (await within(anext(messages)))["last"], told + 1
+        assert told <= (clock() - began) / NEWS_S + 2
         channel.reset(Cancelled("enough"))
 
 
