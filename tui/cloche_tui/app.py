@@ -123,7 +123,7 @@ class DashboardApp(Frame):
         from cloche_term.apart.terminals import open_terminals
         from cloche_term.apart.zygote import Zygote
 
-        with contextlib.closing(Zygote(is_quiet=True)) as zygote:
+        with contextlib.closing(Zygote(nice=0, is_quiet=True)) as zygote:
             async with open_terminals(zygote=zygote) as opened:
                 self._terminals = opened
                 await self._leaving.wait()

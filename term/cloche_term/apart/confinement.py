@@ -19,7 +19,6 @@ SOCKET = 3
 
 _NOBODY = 65534
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
-_BEHIND_OTHERS = 5
 
 # Looked up before the first fork: afterwards nothing can be opened.
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
@@ -36,20 +35,21 @@ def end_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def confine(connection: int, *, parent: int, most_memory: int) -> None:
+def confine(connection: int, *, parent: int, most_memory: int, nice: int) -> None:
     """Leaves this process, which has just been forked, its memory and this socket, as `SOCKET`.
 
     Args:
         connection: the socket's descriptor.
         parent: who forked it.
         most_memory: bytes of address space.
+        nice: how far behind its parent it stands when processors are short.
     """
     os.environ.clear()
     os.dup2(1, 2)
     os.dup2(connection, SOCKET)
     # Not up to the limit, which may be a thousand million.
     os.closerange(SOCKET + 1, max(int(entry.name) for entry in Path("/proc/self/fd").iterdir()) + 1)
-    os.nice(_BEHIND_OTHERS)
+    os.nice(nice)
     if os.geteuid() == 0:
         # In a container that knows no such user it stays who it is, with all the rest below.
         with contextlib.suppress(OSError):

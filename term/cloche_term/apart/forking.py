@@ -1,6 +1,6 @@
 """The process that has imported everything, and forks a worker for each socket it is sent.
 
-    python -P -m cloche_term.apart.forking CONTROL PARENT MOST_MEMORY
+    python -P -m cloche_term.apart.forking CONTROL PARENT MOST_MEMORY NICE
 
 It feeds nothing itself and never looks at what workers say. On each socket it sends its worker's process id and a
 descriptor of that process (a pidfd), before the worker is asked anything: who holds it can end this process and no other.
@@ -48,10 +48,12 @@ class Forker:
         control: where sockets come from.
         parent: a pidfd of the process to end with.
         most_memory: bytes of address space of each worker.
+        nice: how far behind us each worker stands when processors are short.
     """
 
-    def __init__(self, control: socket.socket, parent: int, *, most_memory: int) -> None:
-        self._control, self._parent, self._most_memory = control, parent, most_memory
+    def __init__(self, control: socket.socket, parent: int, *, most_memory: int, nice: int) -> None:
+        self._control, self._parent = control, parent
+        self._most_memory, self._nice = most_memory, nice
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
         self._poll.register(parent, select.POLLIN)
@@ -93,7 +95,7 @@ class Forker:
 
     def _work(self, connection: int, parent: int) -> NoReturn:
         try:
-            confine(connection, parent=parent, most_memory=self._most_memory)
+            confine(connection, parent=parent, most_memory=self._most_memory, nice=self._nice)
             serve(socket.socket(fileno=SOCKET))
         except Hangup:
             os._exit(0)
@@ -133,7 +135,7 @@ def warm_up() -> None:
 
 def main() -> None:
     """Serves the parent that started it."""
-    control, parent_id, most_memory = map(int, sys.argv[1:])
+    control, parent_id, most_memory, nice = map(int, sys.argv[1:])
     parent = os.pidfd_open(parent_id)
     if os.getppid() != parent_id:
         return  # it has ended, and this number may be anybody's
@@ -141,7 +143,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     warm_up()
     with socket.socket(fileno=control) as connection:
-        Forker(connection, parent, most_memory=most_memory).run()
+        Forker(connection, parent, most_memory=most_memory, nice=nice).run()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 from cloche_term.errors import TerminalLost
 
 MOST_MEMORY = 384 << 20
+BEHIND_US = 5
 
 _END_S = 5.0
 _ROOT = Path(__file__).resolve().parents[2]
@@ -25,11 +26,15 @@ class Zygote:
 
     Args:
         most_memory: bytes of address space of each worker, some 30 MiB of which are there from the beginning.
+        nice: how far behind us each worker stands when processors are short. Somebody looks at 0; more is for terminals
+            that others wait for less than for us.
         is_quiet: whether it may not complain on our standard error, since that is a screen somebody paints.
     """
 
-    def __init__(self, *, most_memory: int = MOST_MEMORY, is_quiet: bool = False) -> None:
-        self._most_memory, self._is_quiet = most_memory, is_quiet
+    def __init__(
+        self, *, most_memory: int = MOST_MEMORY, nice: int = BEHIND_US, is_quiet: bool = False
+    ) -> None:
+        self._most_memory, self._nice, self._is_quiet = most_memory, nice, is_quiet
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._pidfd = -1
@@ -85,7 +90,13 @@ class Zygote:
                 # SAFETY: no shell, nothing of a guest's among the arguments, no environment but where our own code lies,
                 # no descriptor but the one it serves.
                 process = subprocess.Popen(
-                    [*program, str(theirs.fileno()), str(os.getpid()), str(self._most_memory)],
+                    [
+                        *program,
+                        str(theirs.fileno()),
+                        str(os.getpid()),
+                        str(self._most_memory),
+                        str(self._nice),
+                    ],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL if self._is_quiet else None,

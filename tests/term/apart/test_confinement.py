@@ -25,7 +25,7 @@ def is_open(number):
         return False
     return True
 
-confine(int(sys.argv[1]), parent=int(sys.argv[2]), most_memory={_MEMORY})
+confine(int(sys.argv[1]), parent=int(sys.argv[2]), most_memory={_MEMORY}, nice=5)
 try:
     said = str(eval(sys.argv[3]))
 except BaseException as error:

@@ -22,7 +22,7 @@ def forker() -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-P", "-m", "cloche_term.apart.forking"]
     process = subprocess.Popen(
-        [*command, str(theirs.fileno()), str(os.getpid()), str(1 << 28)],
+        [*command, str(theirs.fileno()), str(os.getpid()), str(1 << 28), "5"],
         pass_fds=[theirs.fileno()],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -98,7 +98,7 @@ def test_its_workers_end_with_it() -> None:
 
 _PARENT = """
 import os, subprocess, sys
-command = [sys.executable, "-P", "-m", "cloche_term.apart.forking", sys.argv[1], str(os.getpid()), str(1 << 28)]
+command = [sys.executable, "-P", "-m", "cloche_term.apart.forking", sys.argv[1], str(os.getpid()), str(1 << 28), "5"]
 print(subprocess.Popen(command, pass_fds=[int(sys.argv[1])]).pid, flush=True)
 sys.stdin.read()
 """

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cloche_term.apart.frames import SIZE, Kind, frame, pack_lines
 from cloche_term.apart.zygote import Zygote
 from cloche_term.errors import TerminalLost
 from tests.term.apart.processes import all_end, descriptors_of, watch
@@ -147,3 +148,24 @@ def test_one_whose_owner_paints_a_screen_does_not_complain_on_it(
     finally:
         zygote.close()
     assert capfd.readouterr().err == ("" if is_quiet else "it cannot start\n")
+
+
+@pytest.mark.parametrize("nice", [0, 5])
+def test_workers_stand_as_far_behind_us_as_their_owner_says(nice: int) -> None:
+    zygote = Zygote(nice=nice)
+    ours, theirs = socket.socketpair()
+    try:
+        zygote.start()
+        with theirs:
+            zygote.send(theirs)
+        ours.settimeout(20)
+        hello, (pidfd,), _, _ = socket.recv_fds(ours, 4, 1)
+        # Asked something, it is confined by then.
+        ours.sendall(frame(Kind.OPEN, SIZE.pack(2, 10) + pack_lines(0)))
+        assert ours.recv(1)
+        worker = int.from_bytes(hello, "big")
+        assert os.getpriority(os.PRIO_PROCESS, worker) == os.getpriority(os.PRIO_PROCESS, 0) + nice
+        os.close(pidfd)
+    finally:
+        ours.close()
+        zygote.close()
