@@ -236,9 +236,7 @@ class Channel:
         """
         if self._messages is None:
             self._messages = Messages(
-                lambda: self.read(MESSAGES),
-                max_bytes=max_bytes,
-                max_items=self._connection.limits.max_items,
+                lambda: self.read(MESSAGES), max_bytes=max_bytes, max_items=self._connection.limits.max_items
             )
         return self._messages
 
