@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from rich.table import Table
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -12,7 +13,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from cloche_tui.actions import Action
+from cloche_tui.actions import EVERYWHERE, Action
 from cloche_tui.model.roles import Role
 from cloche_tui.widgets.footer import key_name
 from cloche_tui.widgets.styles import style_of
@@ -30,6 +31,10 @@ _TITLES = {
 _OTHERS = "This program"
 
 
+def _title(action: Action) -> str:
+    return _TITLES.get(action.group, _OTHERS)
+
+
 class HelpScreen(ModalScreen[None]):
     """The help.
 
@@ -43,7 +48,7 @@ class HelpScreen(ModalScreen[None]):
     DEFAULT_CSS = """
     HelpScreen { align: center middle; }
     HelpScreen > VerticalScroll {
-        width: 76; max-width: 96%; height: auto; max-height: 92%; padding: 1 2; background: $surface; border: round $primary;
+        width: 84; max-width: 96%; height: auto; max-height: 92%; padding: 1 2; background: $surface; border: round $primary;
     }
     HelpScreen Static { height: auto; }
     """
@@ -62,7 +67,7 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The lines."""
         with VerticalScroll():
-            yield Static(self._text(), markup=False)
+            yield Static(self._table(), markup=False)
 
     def on_key(self, event: events.Key) -> None:
         """Scrolls, or goes."""
@@ -74,22 +79,31 @@ class HelpScreen(ModalScreen[None]):
         """Goes."""
         self.dismiss(None)
 
-    def _text(self) -> Text:
+    def _table(self) -> Table:
+        """The actions under what they are about, those of this place alone first."""
         muted, accent, heading = (
             style_of(self.app, role) for role in (Role.MUTED, Role.ACCENT, Role.HEADING)
         )
-        text = Text(no_wrap=False)
-        text.append(f"What can be done here ({self._place})\n", heading)
-        for title, actions in groupby(self._actions, key=lambda action: _TITLES.get(action.group, _OTHERS)):
-            text.append(f"\n{title}\n", muted)
+        table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+        table.add_column(width=11)
+        table.add_column(ratio=1)
+        table.add_column(no_wrap=True)
+        table.add_row(Text("Keys", heading), Text(f"What can be done here ({self._place})", heading), Text())
+        of_here = {_title(action) for action in self._actions if action.places != EVERYWHERE}
+        here_first = sorted(self._actions, key=lambda action: _title(action) not in of_here)
+        for title, actions in groupby(here_first, key=_title):
+            table.add_row()
+            table.add_row(Text(), Text(title, muted), Text())
             for action in actions:
                 keys = " ".join(key_name(key) for key in self._keys.get(action.id, action.keys))
-                text.append(f"  {keys:<12} ", accent)
-                text.append(f"{action.title}")
-                text.append(f"  :{action.command}\n", muted)
-        text.append("\nWhile you drive a console\n", muted)
-        text.append(f"  {self._while_driving}\n")
-        text.append("\nLists: ", muted)
-        text.append("/ filters by text, /regex/, !not, label=team:*, state=running; escape takes it away\n")
-        text.append("Any key goes back.", muted)
-        return text
+                table.add_row(Text(keys, accent), Text(action.title), Text(f":{action.command}", muted))
+        for title, line in (
+            ("While you drive a console", self._while_driving),
+            ("Behind /", "text, /regex/, !not, label=team:*, state=running; escape takes it away"),
+        ):
+            table.add_row()
+            table.add_row(Text(), Text(title, muted), Text())
+            table.add_row(Text(), Text(line), Text())
+        table.add_row()
+        table.add_row(Text(), Text("any other key goes back", muted), Text())
+        return table
