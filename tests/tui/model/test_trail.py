@@ -178,6 +178,15 @@ def test_older_events_that_are_found_later_are_not_new() -> None:
     assert trail.unseen == 0
 
 
+def test_what_a_filter_has_hidden_is_not_new_without_it() -> None:
+    trail = Trail()
+    trail.add(part(1, 900, 850, head=900))
+    trail.follow(is_on=False)
+    trail.begin()
+    trail.add(all_of_them(903))
+    assert trail.unseen == 3
+
+
 def test_an_empty_list_stands_still_too() -> None:
     trail = Trail()
     trail.follow(is_on=False)

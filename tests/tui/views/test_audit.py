@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cloche.filters import parse_filter
 from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.store.offline import verify_file
 from cloche_tui.model.chosen import Chosen
@@ -208,6 +209,7 @@ async def test_a_long_detail_unfolds_in_place(tmp_path: Path) -> None:
 
 async def test_the_way_leads_to_the_console_or_to_the_sandbox(tmp_path: Path) -> None:
     async with audit_desk(tmp_path) as desk, desk.hub.client() as client:
+        await client.create(name="another")
         made = await client.create(name="box")
         console = await client.call("console.create", sandbox="box", argv=["sleep", "9"], rows=24, cols=80)
         await desk.until(lambda: "console.opened" in desk.text and desk.world.fleet.get(made["id"]))
@@ -216,7 +218,13 @@ async def test_the_way_leads_to_the_console_or_to_the_sandbox(tmp_path: Path) ->
         await desk.press("g")
         await desk.until(lambda: desk.opened == [(made["id"], console["id"])])
         await desk.press("up", "g")
-        await desk.until(lambda: desk.actions == [("view.sandboxes", made["id"])])
+        await desk.until(lambda: desk.actions == [("view.sandboxes", "")])
+        assert desk.world.fleet.selected == made["id"]
+        desk.world.fleet.set_filter(parse_filter("nothing"))
+        await desk.press("g")
+        await desk.until(
+            lambda: desk.said == [("box is hidden by the filter of the sandboxes", Role.WARNING)]
+        )
 
 
 async def test_there_is_no_way_to_what_is_gone_or_was_never_a_sandboxs(tmp_path: Path) -> None:

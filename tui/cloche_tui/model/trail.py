@@ -90,7 +90,7 @@ class Trail:
         self._older, self._newer = array("q"), array("q")
         self._rows: OrderedDict[int, TrailRow | None] = OrderedDict()
         self._stands_after: int | None = None
-        """The newest event when following stopped; None: it is followed."""
+        """The chain's last event when following stopped; None: it is followed."""
 
     # What there is.
 
@@ -221,4 +221,5 @@ class Trail:
         if is_on:
             self._stands_after = None
         elif self._stands_after is None:
-            self._stands_after = self.number_at(len(self) - 1) if len(self) else self.head
+            # What a filter hides now is no news when it is taken away.
+            self._stands_after = self.head

@@ -335,7 +335,10 @@ class AuditView(View):
         if console is not None and console in world.consoles:
             self.dashboard.open_console(sandbox, console)
         else:
-            await self.dashboard.run_action_by_id("view.sandboxes", sandbox)
+            world.fleet.select(sandbox)
+            await self.dashboard.run_action_by_id("view.sandboxes")
+            if world.fleet.selected != sandbox:
+                self.dashboard.say(f"{name} is hidden by the filter of the sandboxes", Role.WARNING)
 
     async def _export(self, argument: str) -> None:
         if self._exported is not None:
