@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cloche import filters
 from cloche_hub.domain.audit_filter import (
     FIELDS,
     MAX_CHARACTERS,
@@ -73,3 +74,15 @@ def test_as_much_as_the_limits_say_is_taken() -> None:
 def test_what_is_no_filter_is_refused_with_the_reason(value: object, says: str) -> None:
     with pytest.raises(BadRequest, match=says):
         parse_terms(value)
+
+
+def test_what_clients_make_of_what_is_typed_is_taken_word_for_word() -> None:
+    typed = "nginx event=exec.*,hub.* !actor=ann label!=team=blue " + " ".join(
+        f"{name}=x" for name in filters.FIELDS
+    )
+    wanted = filters.parse_filter(typed)
+    assert wanted is not None
+    assert [(t.kind, t.values, t.name, t.is_inverse) for t in parse_terms(wanted.message())] == [
+        (TermKind(t.kind.value), t.values, t.name, t.is_inverse) for t in wanted.terms
+    ]
+    assert set(filters.FIELDS) == FIELDS
