@@ -1,7 +1,6 @@
 """What is typed behind `:`, read and completed. Pure.
 
-    :destroy box        the command's name, then its argument
-    :des                the beginning of a name will do if it begins one only
+`:destroy box` is a command's name, then its argument; `:des box` will do, where that begins one name only.
 """
 
 from __future__ import annotations
