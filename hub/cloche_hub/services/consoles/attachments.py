@@ -147,6 +147,8 @@ class Attachments:
     async def _listen(self, channel: Channel, live: LiveConsole, line: Line, token: Token) -> None:
         async for message in channel.messages(max_bytes=_MOST_MESSAGE):
             said = parse_viewer_message(message)
+            # As many as fit a window may be here already: everybody else has a turn between two of them.
+            await asyncio.sleep(0)
             if isinstance(said, Ask | Take | Give):
                 await self._paces.wait(token)
             # It may have ended since.

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgpack
 import pytest
 
 from cloche_hub.domain.audit_events import AuditName
@@ -69,6 +70,29 @@ async def test_two_share_a_console_and_the_wheel_goes_from_hand_to_hand(tmp_path
         ]
         (recording,) = hub.recordings.made.values()
         await until(lambda: b"first admin drives now (taken)" in recording.text)
+
+
+async def test_who_says_much_at_once_leaves_others_their_turns(tmp_path: Path) -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        await create(client)
+        viewer = await attach(client, mode="watch")
+        sizes = [{"resize": {"rows": 10 + number % 2, "cols": 20}} for number in range(500)]
+        said = b"".join(map(msgpack.packb, [*sizes, {"resize": {"rows": 77, "cols": 20}}]))
+        async with asyncio.TaskGroup() as tasks:
+            counting = tasks.create_task(count())
+            await within(viewer.channel.write(0, said))
+            await viewer.until(lambda: viewer.viewers[0]["rows"] == 77)
+            counting.cancel()
+    assert turns > len(sizes)
 
 
 async def test_who_asked_whoever_drove_is_told_when_that_one_leaves(tmp_path: Path) -> None:
