@@ -317,11 +317,11 @@ class DashboardApp(Frame):
     def _set_filter(self, text: str) -> None:
         bar = self.query_one(FilterBar)
         try:
-            shown, all_of_them = self.view.set_filter(_filter_of(text))
+            counts = self.view.set_filter(_filter_of(text))
         except BadRequest as error:
             bar.tell(error.message, Role.BAD)
             return
-        bar.tell(f"{shown}/{all_of_them}")
+        bar.tell("" if counts is None else "{}/{}".format(*counts))
         self._filter_texts[self.view.id or ""] = text
 
     @on(FilterBar.Left)

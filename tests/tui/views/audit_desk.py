@@ -115,9 +115,9 @@ class AuditDesk(HostApp):
 
         await self.hub.store.write(change)
 
-    def filter(self, text: str) -> tuple[int, int]:
+    def filter(self, text: str) -> None:
         """Filters as if it was typed."""
-        return self.view.set_filter(parse_filter(text))
+        self.view.set_filter(parse_filter(text))
 
 
 @contextlib.asynccontextmanager

@@ -112,10 +112,10 @@ async def test_a_filter_leaves_what_is_wanted_and_says_how_much_that_is(tmp_path
     async with audit_desk(tmp_path, events=MANY) as desk:
         head = desk.hub.store.audit.head.seq
         await desk.until(lambda: desk.view.chosen().event == desk.hub.store.audit.head.seq)
-        assert desk.filter("event=exec.failed") == (head, head)
+        desk.filter("event=exec.failed")
         await desk.until(lambda: desk.last_line == f"50 of {head:,} events · following")
         await desk.until(lambda: desk.rows == list(range(MANY - 1700, MANY + 1, 100)))
-        assert desk.filter("nowhere") == (50, head)
+        desk.filter("nowhere")
         await desk.until(lambda: "No event matches the filter." in desk.text)
         desk.filter("")
         await desk.until(lambda: desk.last_line == f"{head:,} events · following")

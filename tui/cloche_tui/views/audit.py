@@ -145,12 +145,11 @@ class AuditView(View):
         if topics & {"all", "link"} and self._feed is not None:
             self._changed()
 
-    def set_filter(self, wanted: Filter | None) -> tuple[int, int]:
+    def set_filter(self, wanted: Filter | None) -> None:
         """Searches for what matches only. It takes its time: the line below the list says how far it is."""
         self._is_filtered = wanted is not None
         (self._feed or self._begin()).want(wanted)
         self._changed()
-        return len(self.trail), self.trail.head
 
     def chosen(self) -> Chosen:
         """The selected event, and its sandbox."""

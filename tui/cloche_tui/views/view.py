@@ -87,8 +87,8 @@ class View(Container):
         """
         raise NotImplementedError
 
-    def set_filter(self, wanted: Filter | None) -> tuple[int, int]:
-        """Shows what matches only; returns how many that are, of how many."""
+    def set_filter(self, wanted: Filter | None) -> tuple[int, int] | None:
+        """Shows what matches only; returns how many that are, of how many; None where the view finds out by and by."""
         raise NotImplementedError
 
     def chosen(self) -> Chosen:
