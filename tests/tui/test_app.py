@@ -9,8 +9,16 @@ import pytest
 
 from cloche import Event
 from cloche_tui.frame import Options
+from cloche_tui.remembered import Remembered
 from tests.support.approvals import apr
 from tests.tui.whole import GUARD_S, whole_dashboard
+
+
+class Never:
+    """What is never done."""
+
+    def cancel(self) -> None:
+        """It was not going to happen."""
 
 
 async def test_the_sandboxes_of_the_hub_are_shown_and_new_ones_come_by_themselves(tmp_path: Path) -> None:
@@ -40,6 +48,28 @@ async def test_a_filter_that_is_wrong_says_why(tmp_path: Path) -> None:
     async with whole_dashboard(tmp_path) as desk:
         await desk.press("/", *"re:(")
         await desk.until("/re:(", "is no expression")
+
+
+async def test_a_filter_that_is_kept_is_seen_and_remembered(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press("/", *"web", "enter")
+        await desk.until_gone("● running  box")
+        assert desk.last_line.endswith("/web")
+        desk.app.remembered.flush()
+        again = Remembered(tmp_path / "remembered.json")
+        assert again.get("sandboxes.filter", "") == "web"
+        await desk.press("/", "escape")
+        await desk.until("● running  box")
+        assert "/web" not in desk.text
+
+
+async def test_a_filter_that_was_remembered_counts_and_is_seen(tmp_path: Path) -> None:
+    remembered = Remembered(tmp_path / "remembered.json", later=lambda _seconds, _action: Never())
+    remembered.set("sandboxes.filter", "web")
+    remembered.flush()
+    async with whole_dashboard(tmp_path, view_text="● running  web") as desk:
+        await desk.until("/web")
+        assert "● running  box" not in desk.text
 
 
 async def test_the_slash_brings_the_last_filter_back(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import contextlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual import events, on
@@ -86,7 +85,8 @@ class DashboardApp(Frame):
         self.world = World(self.session.state, now=datetime.now(UTC))
         self._terminals: Terminals | None = None
         self._leaving = asyncio.Event()
-        self._filter_texts: dict[str, str] = {}
+        self._filter_texts = {name: remembered.get(f"{name}.filter", "") for name in SHOWN}
+        """By the names of views; empty: none."""
         self._focus_before: Widget | None = None
         self._console_first = self.options.console
         calls = self.options.has_bell
@@ -116,6 +116,7 @@ class DashboardApp(Frame):
         self.run_worker(self.session.run(), group="session")
         self.set_interval(_TICK_S, self._tick)
         self._show(ALL)
+        self._take_remembered_filters()
         self.view.focus_main()
 
     async def _hold_terminals(self) -> None:
@@ -180,8 +181,8 @@ class DashboardApp(Frame):
         self._show(TICK)
 
     def _show(self, topics: frozenset[str]) -> None:
-        if self._leaving.is_set():
-            return
+        if self._leaving.is_set() or not self.query(Banner):
+            return  # it ends, and what shows is being taken down
         self.world.now = datetime.now(UTC)
         self.query_one(Banner).show(self.world.link, now=self.world.now)
         for view in self.views:
@@ -222,6 +223,7 @@ class DashboardApp(Frame):
 
     def _show_footer(self) -> None:
         footer, now = self.query_one(Footer), self.situation()
+        footer.filter = self._filter_texts.get(self.view.id or "", "")
         footer.driving = WHILE_DRIVING if now.chosen.is_driving else ""
         there = [action for action in possible(now) if action.footer]
         keys = {action.id: self.keys.get(action.id, action.keys) for action in there}
@@ -241,7 +243,7 @@ class DashboardApp(Frame):
             if app_actions.is_quick(action.id):
                 await self.run_action_by_id(action.id)
             else:
-                self._begin_action(action.id, "")
+                self.begin_action(action.id, "")
             return
         await super().on_event(event)
 
@@ -256,7 +258,7 @@ class DashboardApp(Frame):
 
     @on(RunAction)
     def _wanted(self, message: RunAction) -> None:
-        self._begin_action(message.id, message.argument)
+        self.begin_action(message.id, message.argument)
 
     @on(ChoiceChanged)
     def _chose(self) -> None:
@@ -266,7 +268,8 @@ class DashboardApp(Frame):
         """Other keys mean something now."""
         self._show_footer()
 
-    def _begin_action(self, action_id: str, argument: str) -> None:
+    def begin_action(self, action_id: str, argument: str) -> None:
+        """Has an action done by a worker."""
         if Need.APPROVAL in BY_ID[action_id].needs and any(
             worker.group == _DECIDING and not worker.is_finished for worker in self.workers
         ):
@@ -322,15 +325,27 @@ class DashboardApp(Frame):
             bar.tell(error.message, Role.BAD)
             return
         bar.tell("" if counts is None else "{}/{}".format(*counts))
-        self._filter_texts[self.view.id or ""] = text
+        self._keep_filter(text)
 
     @on(FilterBar.Left)
     def _leave_filter(self, message: FilterBar.Left) -> None:
         self.query_one(FilterBar).close()
         if not message.is_kept:
-            self._filter_texts.pop(self.view.id or "", None)
+            self._keep_filter("")
             self.view.set_filter(None)
         self._give_focus_back()
+
+    def _keep_filter(self, text: str) -> None:
+        name = self.view.id or ""
+        self._filter_texts[name] = text
+        self.remembered.set(f"{name}.filter", text)
+
+    def _take_remembered_filters(self) -> None:
+        for view in self.views:
+            if text := self._filter_texts.get(view.id or ""):
+                # One that was right for an earlier version may be wrong now.
+                with contextlib.suppress(BadRequest):
+                    view.set_filter(_filter_of(text))
 
     def open_commands(self, text: str = "") -> None:
         """Asks for a command."""
@@ -350,7 +365,7 @@ class DashboardApp(Frame):
         except BadRequest as error:
             self.say(error.message, Role.BAD)
             return
-        self._begin_action(BY_COMMAND[name].id, argument)
+        self.begin_action(BY_COMMAND[name].id, argument)
 
     @on(CommandBar.Left)
     def _leave_commands(self) -> None:
@@ -374,10 +389,7 @@ class DashboardApp(Frame):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What the palette offers."""
-        for action in possible(self.situation()):
-            keys = " ".join(self.keys.get(action.id, action.keys))
-            begin = partial(self._begin_action, action.id, "")
-            yield SystemCommand(action.title, f"{keys}  :{action.command}".strip(), begin)
+        return app_actions.offered(self)
 
     def leave(self) -> None:
         """Ends the program; consoles and sandboxes go on."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
+from textual.app import SystemCommand
 
 from cloche.errors import BadRequest, CodedError
 from cloche_tui.actions import BY_ID, VIEWS, Completion, possible
@@ -46,6 +48,14 @@ async def open_first(app: DashboardApp, reference: str) -> None:
         return
     takes_focus = app.options.view == "sandboxes"
     app.consoles.open(sandbox.id, found[0] if wanted else None, takes_focus=takes_focus)
+
+
+def offered(app: DashboardApp) -> Iterable[SystemCommand]:
+    """What the palette offers."""
+    for action in possible(app.situation()):
+        keys = " ".join(app.keys.get(action.id, action.keys))
+        begin = partial(app.begin_action, action.id, "")
+        yield SystemCommand(action.title, f"{keys}  :{action.command}".strip(), begin)
 
 
 def arguments(app: DashboardApp, kind: Completion | None) -> Iterable[str]:

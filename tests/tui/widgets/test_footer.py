@@ -33,6 +33,20 @@ async def test_a_line_for_the_person_takes_their_place() -> None:
     assert await _last_line(60, Text(" saved")) == " saved"
 
 
+async def test_a_filter_that_is_kept_stands_at_the_end_whatever_else_there_is_no_room_for() -> None:
+    footer = Footer()
+    host = HostApp(footer)
+    async with host.run_test(size=(30, 3)) as pilot:
+        footer.hints, footer.filter = HINTS, "web"
+        await pilot.pause()
+        line = screen_text(host).splitlines()[0]
+        assert (line.split(), len(line)) == (["n", "new", "esc", "back", "/web"], 29)
+        footer.filter = "a filter that is quite long"
+        await pilot.pause()
+        line = screen_text(host).splitlines()[0]
+        assert (line.split(), len(line)) == (["n", "new", "esc", "back", "/a", "filte…"], 30)
+
+
 async def test_a_click_on_a_hint_wants_its_action() -> None:
     footer = Footer()
     host = HostApp(footer)

@@ -31,6 +31,8 @@ class Footer(Widget):
 
     hints: reactive[Sequence[tuple[str, str, str]]] = reactive((), init=False)
     """Key, word and action's id, each as far as there is room."""
+    filter: reactive[str] = reactive("", init=False)
+    """What the list is filtered by, so that nobody takes a part of it for all; empty: nothing."""
     driving: reactive[str] = reactive("", init=False)
     """What the keys do while a console has them all; empty: none has."""
     said: reactive[Text | None] = reactive(None, init=False)
@@ -46,15 +48,17 @@ class Footer(Widget):
                 f" {self.driving}", style_of(self.app, Role.DRIVING), no_wrap=True, overflow="ellipsis"
             )
         line = Text(no_wrap=True, overflow="crop")
+        kept = Text(f" /{self.filter} " if self.filter else "", style_of(self.app, Role.WARNING))
+        kept.truncate(self.size.width // 3, overflow="ellipsis")
         for key, word, action in self.hints:
-            hint = Text(f" {key_name(key)} ", style_of(self.app, Role.ACCENT)).append(
-                f"{word} ", style_of(self.app, Role.PLAIN)
-            )
-            if line.cell_len + hint.cell_len > self.size.width:
+            # The key's style is its own: as that of the whole it would be the word's, too.
+            hint = Text.assemble((f" {key_name(key)} ", style_of(self.app, Role.ACCENT)), f"{word} ")
+            if line.cell_len + hint.cell_len + kept.cell_len > self.size.width:
                 break
             line.append_text(hint)
             self._ends.append((line.cell_len, action))
-        return line
+        line.pad_right(self.size.width - line.cell_len - kept.cell_len)
+        return line.append_text(kept)
 
     def on_click(self, event: events.Click) -> None:
         """Does what was clicked on."""
