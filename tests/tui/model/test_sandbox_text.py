@@ -120,7 +120,7 @@ def test_the_details_say_all_that_is_known() -> None:
         "expires in 1h00m   created 3m ago   lease 1h00m   written 1.0 MiB",
         "consoles 2   driven by ann   calls that wait 1   ask to drive bob",
         "labels team=blue   env API",
-        "image abababababab   took clone 0.09 s, become 0.10 s",
+        "image abababababab   took clone 0.09 + become 0.10 s",
     ]
 
 

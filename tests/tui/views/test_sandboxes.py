@@ -75,7 +75,7 @@ async def _shown(
     remembered: Remembered | None = None,
     is_readonly: bool = False,
 ) -> AsyncIterator[Screen]:
-    screen = Screen(names, remembered or Remembered(Path("/nonexistent")), is_readonly=is_readonly)
+    screen = Screen(names, remembered or Remembered(Path("/dev/null/nowhere")), is_readonly=is_readonly)
     async with screen.app.run_test(size=size) as screen.pilot:
         screen.view.show(screen.world, ALL)
         screen.view.focus_main()
@@ -90,7 +90,7 @@ async def test_sandboxes_stand_in_a_table_with_the_first_one_selected() -> None:
     async with _shown("b", "a") as screen:
         assert screen.names == ["a", "b"]
         assert screen.view.chosen() == Chosen(("sb_a",), ("a",), "sb_a")
-        assert screen.lines[0].split()[:2] == ["STATE", "NAME"]
+        assert screen.lines[0].split()[:2] == ["State", "Name"]
 
 
 async def test_what_changes_is_on_the_screen() -> None:
@@ -165,7 +165,7 @@ async def test_before_the_hub_has_told_anything_it_says_so() -> None:
 
 async def test_before_there_is_a_world_nothing_is_chosen() -> None:
     view = SandboxesView()
-    async with HostApp(view, remembered=Remembered(Path("/nonexistent"))).run_test() as pilot:
+    async with HostApp(view, remembered=Remembered(Path("/dev/null/nowhere"))).run_test() as pilot:
         await pilot.pause()
         view.show_asks({"sb_a": ["eve"]})
         assert view.chosen() == Chosen()
@@ -256,9 +256,9 @@ async def test_sorting_goes_from_column_to_column_or_by_name() -> None:
         await screen.tell(has_changed(sandbox("b", state="failed")))
         await screen.run("table.sort")
         assert screen.names == ["b", "a"]
-        assert "STATE ▲" in screen.lines[0]
+        assert "State ▲" in screen.lines[0]
         await screen.run("table.reverse")
-        assert "STATE ▼" in screen.lines[0]
+        assert "State ▼" in screen.lines[0]
         await screen.run("table.sort", "cpu")
         assert "CPU ▼" in screen.lines[0]
         with pytest.raises(BadRequest, match="no column 'colour' to sort by; there are: name, state"):
@@ -294,7 +294,7 @@ async def test_the_order_is_remembered(tmp_path: Path) -> None:
     remembered.flush()
     async with _shown("a", "b", remembered=Remembered(tmp_path / "kept")) as screen:
         assert screen.world.fleet.sort == ("age", True)
-        assert "AGE ▼" in screen.lines[0]
+        assert "Age ▼" in screen.lines[0]
 
 
 async def test_an_order_that_is_none_any_more_is_forgotten(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ class DenyDialog(DecisionDialog):
             placeholder="why: the program that asks gets it, and the audit",
             max_length=MAX_REASON,
             select_on_focus=False,
+            compact=True,
         )
         if self._reasons:
             yield OptionList(*(Option(Text(printable(reason))) for reason in self._reasons), markup=False)

@@ -36,6 +36,8 @@ MANY = 50
 """Members of a list or a map that are shown unasked."""
 _INLINE = 60
 """Characters of a list that stands in one line."""
+_IN_BRIEF = 40
+"""Characters of a member where a call stands in one line: one long text leaves room for the others."""
 
 _ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
 # Of a folded text; never half an escape.
@@ -98,8 +100,8 @@ def _members_in_brief(params: Mapping[str, Any], most: int) -> Iterator[str]:
     for name, value in sorted(params.items()):
         if length > most:
             return
-        shown = name if _NAME.fullmatch(name) else brief_json(name, most=most)
-        text = f"{shown}: {brief_json(value, most=most)}"
+        shown = name if _NAME.fullmatch(name) else brief_json(name, most=_IN_BRIEF)
+        text = f"{shown}: {brief_json(value, most=_IN_BRIEF)}"
         length += len(text)
         yield text
 

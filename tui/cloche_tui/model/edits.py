@@ -111,7 +111,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def changes(asked: Any, edited: Any) -> Sequence[Line]:
-    """What an edit changes, as a unified diff of the indented JSON; empty: nothing."""
+    """What an edit changes, as a diff of the indented JSON; empty: nothing."""
     before, after = (shown_json(value).split("\n") for value in (asked, edited))
     if before == after:
         return ()
@@ -144,10 +144,13 @@ def _moved(hunk: str, by: int) -> str:
     return re.sub(r"([-+])(\d+)", lambda found: f"{found[1]}{int(found[2]) + by}", hunk)
 
 
-_DIFF_ROLES = {"+": Role.GOOD, "-": Role.BAD, "@": Role.MUTED}
+_DIFF_ROLES = {"+": Role.GOOD, "-": Role.BAD}
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
 def _diff_line(text: str) -> Line:
+    if (hunk := _HUNK.fullmatch(text)) is not None:
+        return (Span(f"line {hunk[1]}", Role.MUTED),)
     return (Span(text, _DIFF_ROLES.get(text[:1], Role.PLAIN)),)
 
 

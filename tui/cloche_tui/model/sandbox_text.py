@@ -123,8 +123,8 @@ def details(row: Row, now: datetime) -> list[Line]:
 
 
 def _timings(timings: Mapping[str, float]) -> str | None:
-    told = [f"{step} {seconds:.2f} s" for step, seconds in timings.items() if seconds >= _LEAST_S]
-    return ", ".join(told) or None
+    told = [f"{step} {seconds:.2f}" for step, seconds in timings.items() if seconds >= _LEAST_S]
+    return f"{' + '.join(told)} s" if told else None
 
 
 def _end(info: SandboxInfo, now: datetime) -> Iterable[tuple[str, str | None]]:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cloche_tui.model.world import World
 
 _COLUMNS = (
+    Column("edge", "", 0),
     Column("when", "Decide in", 11),
     Column("sandbox", "Sandbox", 8, most=18, rank=1),
     Column("call", "Call", 12, most=400),

@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     Column("mark", "", 1),
-    Column("state", "STATE", 10),
-    Column("name", "NAME", 15, most=28),
-    Column("waits", "WAITS", 6, most=18),
+    Column("state", "State", 10),
+    Column("name", "Name", 15, most=28),
+    Column("waits", "Waits", 6, most=18),
     Column("cpu", "CPU", 5, rank=1, is_right=True),
     Column("cpu_bars", "", BARS, rank=9),
-    Column("memory", "MEMORY", 8, rank=2, is_right=True),
+    Column("memory", "Memory", 8, rank=2, is_right=True),
     Column("memory_bars", "", BARS, rank=12),
-    Column("age", "AGE", 6, rank=3, is_right=True),
-    Column("lease", "LEASE", 7, rank=4, is_right=True),
-    Column("accelerator", "ON", 4, rank=5),
-    Column("viewers", "VIEWERS", 8, most=16, rank=6),
-    Column("recipe", "RECIPE", 12, most=24, rank=7),
-    Column("owner", "OWNER", 6, most=14, rank=8),
-    Column("labels", "LABELS", 10, most=48, rank=10),
+    Column("age", "Age", 6, rank=3, is_right=True),
+    Column("lease", "Lease", 7, rank=4, is_right=True),
+    Column("accelerator", "Accel", 5, rank=5),
+    Column("viewers", "Viewers", 7, most=16, rank=6),
+    Column("recipe", "Recipe", 12, most=24, rank=7),
+    Column("owner", "Owner", 6, most=14, rank=8),
+    Column("labels", "Labels", 10, most=48, rank=10),
 )
 SORTED_BY = {"cpu_bars": "cpu", "memory_bars": "memory"}
 """Columns that have the order of another one."""

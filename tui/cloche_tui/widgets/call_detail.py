@@ -20,6 +20,7 @@ from cloche_tui.model.inbox_text import about
 from cloche_tui.model.roles import Line, Role, Span, line
 from cloche_tui.widgets.call_view import CallView
 from cloche_tui.widgets.styles import text_of
+from cloche_tui.widgets.wrapping import wrap
 
 _NAMES = 9
 """Places of the names before what is said about a call."""
@@ -40,6 +41,7 @@ class CallDetail(Vertical):
         self._shown: ApprovalInfo | None = None
         self._toggled: dict[str, frozenset[Path]] = {}
         self._written: dict[str, Sequence[Line]] = {}
+        self._about: Sequence[Line] = ()
 
     def compose(self) -> ComposeResult:
         """From above."""
@@ -60,9 +62,12 @@ class CallDetail(Vertical):
             if is_other:
                 self.tell("")
             self._show_call(is_other=is_other)
-        self._write(
-            "about", [] if approval is None else [_named(name, text) for name, text in about(approval, now)]
-        )
+        self._about = () if approval is None else [_named(name, text) for name, text in about(approval, now)]
+        self._show_about()
+
+    def on_resize(self) -> None:
+        """Other rows."""
+        self._show_about()
 
     def tell(self, text: str, role: Role = Role.PLAIN) -> None:
         """Shows a line below the call, until another call is shown."""
@@ -105,6 +110,11 @@ class CallDetail(Vertical):
             difference = [CallLine(changed, indent=2) for changed in hub_diff(one.diff)]
             lines = [*lines, CallLine(()), CallLine((Span(_CHANGED, Role.HEADING),)), *difference]
         self.call.show(lines, is_other=is_other)
+
+    def _show_about(self) -> None:
+        width = self.content_size.width
+        rows = [row for one in self._about for row in wrap(one, width, indent=_NAMES)]
+        self._write("about", rows if width > 2 * _NAMES else self._about)
 
     def _write(self, place: str, lines: Sequence[Line]) -> None:
         # Each second, and mostly nothing has changed: a widget that is written anew is laid out anew.

@@ -15,6 +15,8 @@ from cloche_tui.model.roles import Role
 from cloche_tui.themes import NO_MARK, HubMark
 from cloche_tui.widgets.styles import style_of
 
+_BETWEEN = " · "
+
 
 @dataclass(frozen=True, slots=True)
 class Tab:
@@ -58,8 +60,10 @@ class Heading(Widget):
             self._ends.append((line.cell_len, tab.action))
         place = self.place.copy()
         room = self.size.width - line.cell_len - 2
-        if place.cell_len > room:
-            place.truncate(max(room, 0), overflow="ellipsis")
+        while place.cell_len > room and _BETWEEN in place.plain:
+            # The least important of it stands last, and half of it tells nothing.
+            place = place[: place.plain.rindex(_BETWEEN)]
+        place.truncate(max(room, 0), overflow="ellipsis")
         line.append(" " * max(room - place.cell_len + 1, 1))
         line.append_text(place)
         line.append(" ")

@@ -19,6 +19,7 @@ _SEVERAL = 4
 """Lines from which there are several."""
 _WIDE = 100
 _BETWEEN: Line = (Span("   "),)
+_LEAST_TOP = 256 << 20
 
 
 class SandboxDetail(Horizontal):
@@ -41,7 +42,7 @@ class SandboxDetail(Horizontal):
         """The lines, and two courses beside them."""
         yield Static(id="detail-lines", markup=False)
         yield Sparkline(id="cpu")
-        yield Sparkline(role=Role.GOOD, id="memory")
+        yield Sparkline(id="memory")
 
     def show(self, row: Row | None, now: datetime) -> None:
         """Shows a sandbox; None: none is selected."""
@@ -53,7 +54,9 @@ class SandboxDetail(Horizontal):
             line("CPU ", Span(share, Role.ACCENT)), cpu, top=max(100.0, *cpu, 0.0)
         )
         amount = size(usage.memory_pss_bytes) if usage is not None else percent(None)
-        self.query_one("#memory", Sparkline).show(line("memory ", Span(amount, Role.GOOD)), memory)
+        self.query_one("#memory", Sparkline).show(
+            line("memory ", Span(amount, Role.ACCENT)), memory, top=_round_top(max(memory, default=0.0))
+        )
 
     def on_resize(self) -> None:
         """More room has more lines, and courses."""
@@ -71,3 +74,11 @@ class SandboxDetail(Horizontal):
             self._shown = lines
             # Its size is not its text's: nothing else has to be laid out anew.
             self.query_one("#detail-lines", Static).update(text_of(self.app, *lines), layout=False)
+
+
+def _round_top(largest: float) -> float:
+    """What a whole bar of memory stands for: a power of two, so that what stays the same is no full bar."""
+    top = float(_LEAST_TOP)
+    while top < largest:
+        top *= 2
+    return top

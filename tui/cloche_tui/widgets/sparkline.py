@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -49,7 +50,9 @@ class Sparkline(Widget):
             pieces = fit(self._title, width)
         else:
             pieces = [(bar_lines(self._values, width, height - 1, self._top)[y - 1], self._role)]
-        return Strip([Segment(text, base + styles[role]) for text, role in pieces], width)
+        # Without colours what is to be found at once leans, and leaning bars are none.
+        upright = Style(italic=False) if y else Style()
+        return Strip([Segment(text, base + styles[role] + upright) for text, role in pieces], width)
 
 
 def bar_lines(values: Sequence[float], width: int, height: int, top: float) -> list[str]:
