@@ -10,6 +10,7 @@ import pytest
 from cloche import Event
 from cloche_tui.frame import Options
 from cloche_tui.remembered import Remembered
+from cloche_tui.widgets import console_pane
 from tests.support.approvals import apr
 from tests.tui.whole import GUARD_S, whole_dashboard
 
@@ -149,3 +150,23 @@ async def test_a_lost_hub_is_said_above_everything_and_nothing_can_be_changed(tm
         await desk.press("n")
         await desk.until("not connected to the hub")
         assert "box" in desk.text
+
+
+async def test_what_was_typed_for_a_console_does_nothing_here_when_the_wheel_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with whole_dashboard(tmp_path, size=(120, 30)) as desk:
+        await desk.press("c")
+        await desk.until("▶ DRIVING")
+        box = await desk.client.sandbox("box")
+        console = next(one for one in await box.consoles() if one.driver is not None)
+        monkeypatch.setattr(console_pane, "QUIET_S", 60.0)
+        async with box.attach(console.id, mode="take"):
+            await desk.until("drives now (taken)")
+            # Hides the pane, takes the wheel back, leaves the program: none of it was meant.
+            await desk.press("x", "t", "q")
+            assert "first admin drives now (taken)" in desk.text
+            assert desk.app.is_running
+            monkeypatch.setattr(console_pane, "QUIET_S", 0.0)
+            await desk.press("t", "x")
+            await desk.until_gone("first admin drives now (taken)")

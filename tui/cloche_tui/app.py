@@ -24,7 +24,7 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, TextArea
 
 from cloche.errors import BadRequest, CodedError
-from cloche.filters import Filter, parse_filter
+from cloche.filters import parse_filter
 from cloche_tui import app_actions
 from cloche_tui.actions import BY_COMMAND, BY_ID, Action, Need, Place, Situation, meant_by, possible, refusal
 from cloche_tui.feed.session import Connect, Session
@@ -46,6 +46,7 @@ from cloche_tui.widgets.banner import Banner
 from cloche_tui.widgets.bars import CommandBar, FilterBar
 from cloche_tui.widgets.footer import WHILE_DRIVING, Footer
 from cloche_tui.widgets.heading import Heading, Tab
+from cloche_tui.widgets.pane_actions import holds_keys_back
 
 if TYPE_CHECKING:
     from cloche_term.apart.terminals import Terminals
@@ -251,7 +252,7 @@ class DashboardApp(Frame):
         if self.screen is not self.screen_stack[0] or isinstance(self.focused, Input | TextArea):
             return None
         now = self.situation()
-        if now.chosen.is_driving:
+        if now.chosen.is_driving or holds_keys_back(self.focused):
             return None
         key = event.character if event.is_printable and event.character not in (None, " ") else event.key
         return meant_by(str(key), now.place, self.keys)
@@ -320,7 +321,7 @@ class DashboardApp(Frame):
     def _set_filter(self, text: str) -> None:
         bar = self.query_one(FilterBar)
         try:
-            counts = self.view.set_filter(_filter_of(text))
+            counts = self.view.set_filter(parse_filter(text))
         except BadRequest as error:
             bar.tell(error.message, Role.BAD)
             return
@@ -345,7 +346,7 @@ class DashboardApp(Frame):
             if text := self._filter_texts.get(view.id or ""):
                 # One that was right for an earlier version may be wrong now.
                 with contextlib.suppress(BadRequest):
-                    view.set_filter(_filter_of(text))
+                    view.set_filter(parse_filter(text))
 
     def open_commands(self, text: str = "") -> None:
         """Asks for a command."""
@@ -396,7 +397,3 @@ class DashboardApp(Frame):
         self._attention.close()
         self._leaving.set()
         super().leave()
-
-
-def _filter_of(text: str) -> Filter | None:
-    return parse_filter(text) if text.strip() else None

@@ -173,8 +173,8 @@ class ConsolePane(Container):
         self._wants_focus = not self.view.is_attached
         return self
 
-    def show(self, console: str) -> None:
-        """Watches another console of the same sandbox."""
+    def show(self, console: str | None) -> None:
+        """Watches another console of the same sandbox; None: opens a new shell, and drives it."""
         self._drop()
         self._lead(console)
         self._sync()
@@ -219,9 +219,7 @@ class ConsolePane(Container):
         if not self._can_drive:
             self._say("this dashboard only looks on: it was started with --readonly")
             return
-        self._drop()
-        self._lead(None)
-        self._sync()
+        self.show(None)
 
     def _do(self, move: Callable[[ConsoleLink], None]) -> None:
         self._come_back()
@@ -297,7 +295,7 @@ class ConsolePane(Container):
         if not status.has_keys:
             if self.view.is_driving:
                 self.view.release()
-                self._deafen()
+                self._deaf_until = monotonic() + QUIET_S
         elif self.view.has_focus:
             self.view.drive()
 
@@ -322,15 +320,17 @@ class ConsolePane(Container):
         self._notice, self._notice_timer = "", None
         self._sync()
 
-    def _deafen(self) -> None:
-        self._deaf_until = monotonic() + QUIET_S
+    @property
+    def is_deaf(self) -> bool:
+        """Whether a key may still have been meant for a console that does not take it any more."""
+        return monotonic() < self._deaf_until
 
     def on_key(self, event: events.Key) -> None:
-        """Holds back what was typed for a console that does not take it any more."""
-        if monotonic() < self._deaf_until and event.key != WAY_OUT_KEY:
+        """Holds such a key back, and for its sake the next one."""
+        if self.is_deaf and event.key != WAY_OUT_KEY:
             event.stop()
             event.prevent_default()
-            self._deafen()
+            self._deaf_until = monotonic() + QUIET_S
 
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from textual.widget import Widget
+
 from cloche_tui.widgets.console_pane import ConsolePane
+
+
+def holds_keys_back(focused: Widget | None) -> bool:
+    """Whether keys mean nothing yet where the focus is: they may have been typed for a console's program."""
+    return focused is not None and any(
+        isinstance(one, ConsolePane) and one.is_deaf for one in focused.ancestors
+    )
 
 
 def _page(pane: ConsolePane, pages: int) -> None:
