@@ -47,6 +47,13 @@ async def test_what_is_said_is_never_read_as_markup() -> None:
         assert program.said == "[red]x[/red]"
 
 
+async def test_what_is_said_does_nothing_to_the_terminal() -> None:
+    program = Program()
+    async with program.run_test():
+        program.say("no file \x1b]0;x\x07 \u202eb")
+        assert program.said == r"no file \x1b]0;x\x07 \u202eb"
+
+
 async def test_widgets_have_things_said_by_a_message() -> None:
     program = Program()
     async with program.run_test() as pilot:

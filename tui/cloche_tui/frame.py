@@ -17,6 +17,7 @@ from textual.app import App
 from textual.screen import ModalScreen, Screen
 from textual.timer import Timer
 
+from cloche.printable import printable
 from cloche_tui.messages import Said
 from cloche_tui.model.roles import Role
 from cloche_tui.themes import NO_MARK, OWN, HubMark, ThemeFolder, adopt, themes_path
@@ -92,9 +93,9 @@ class Frame(App[None], inherit_bindings=False):
         return await self.push_screen_wait(dialog)
 
     def say(self, text: str, role: Role = Role.PLAIN) -> None:
-        """Shows a line for some seconds, in place of the keys."""
+        """Shows a line for some seconds, in place of the keys. Foreign text in it does nothing to the terminal."""
         footer = self.query_one(Footer)
-        line = " ".join(text.split())
+        line = printable(" ".join(text.split()))
         footer.said = Text(f" {line}", style_of(self, role), no_wrap=True, overflow="ellipsis")
         if self._saying is not None:
             self._saying.stop()

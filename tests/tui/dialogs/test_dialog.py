@@ -32,6 +32,15 @@ async def test_a_dialog_says_what_it_is_and_what_its_keys_do() -> None:
         assert "enter answers · esc leaves" in shown
 
 
+async def test_a_heading_is_text_and_no_markup() -> None:
+    app, dialog = HostApp(), Question()
+    dialog.heading = "Remove [@click=app.quit]x[/]\x1b[2J?"
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.push_screen(dialog)
+        await pilot.pause()
+        assert r"Remove [@click=app.quit]x[/]\x1b[2J?" in screen_text(app)
+
+
 async def test_what_is_said_is_one_line_of_text_and_no_markup() -> None:
     app, dialog = HostApp(), Question()
     async with app.run_test(size=(80, 24)) as pilot:

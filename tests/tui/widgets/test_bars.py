@@ -89,3 +89,13 @@ async def test_escape_takes_a_filter_away() -> None:
         await pilot.press("escape")
         await pilot.pause()
     assert [message.is_kept for message in host.heard if isinstance(message, FilterBar.Left)] == [False]
+
+
+async def test_what_stands_at_the_right_does_nothing_to_the_terminal() -> None:
+    bar = FilterBar(History())
+    host = HostApp(bar)
+    async with host.run_test(size=(60, 4)) as pilot:
+        bar.open()
+        bar.tell("/\x1b[2J/ is no expression")
+        await pilot.pause()
+        assert r"/\x1b[2J/ is no expression" in screen_text(host)

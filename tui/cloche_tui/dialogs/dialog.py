@@ -43,7 +43,8 @@ class Dialog(ModalScreen[T]):
     def compose(self) -> ComposeResult:
         """The box, with the body of the dialog in it."""
         with Vertical(classes="box") as box:
-            box.border_title = self.heading
+            # A plain text would be read as markup, in which a name could be a link to an action.
+            box.border_title = text_of(self.app, line(self.heading))
             yield from self.compose_body()
             yield Static(id="told", classes="line", markup=False)
             yield Static(id="keys", classes="line", markup=False)

@@ -11,6 +11,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from cloche.printable import printable
 from cloche_tui.model.roles import Role
 from cloche_tui.widgets.styles import style_of
 
@@ -52,6 +53,7 @@ class CommandLines(ModalScreen[None]):
         text.append("In a shell\n", style_of(self.app, Role.HEADING))
         for number, (title, line) in enumerate(self._lines, start=1):
             text.append(f"\n{number}  {title}\n", style_of(self.app, Role.MUTED))
-            text.append(f"   {line}\n", style_of(self.app, Role.ACCENT))
+            # SAFETY: names of files are a guest's; what is copied is the line itself.
+            text.append(f"   {printable(line)}\n", style_of(self.app, Role.ACCENT))
         text.append("\nA number copies the line; any other key goes back.", style_of(self.app, Role.MUTED))
         return text

@@ -12,6 +12,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from cloche.printable import printable
 from cloche_tui.model.commands import History
 from cloche_tui.model.roles import Role
 from cloche_tui.widgets.styles import style_of
@@ -62,7 +63,9 @@ class _Bar(Horizontal):
 
     def tell(self, text: str, role: Role = Role.MUTED) -> None:
         """Shows something at the right."""
-        self._aside.update(Text(f" {text} ", style_of(self.app, role), no_wrap=True, overflow="ellipsis"))
+        self._aside.update(
+            Text(f" {printable(text)} ", style_of(self.app, role), no_wrap=True, overflow="ellipsis")
+        )
 
     def open(self, text: str = "") -> None:
         """Shows the line and gives it the focus."""
