@@ -47,6 +47,12 @@ def test_a_part_of_a_row_is_cut_out_of_it() -> None:
     assert text_of(strip) == "cd日 "
 
 
+def test_what_turns_its_neighbours_round_is_left_out_and_moves_nothing() -> None:
+    turned = runs_of(("a\u202eb\u2066c\u200f\u061cd\u2028e", 5), ("日\u202d本", 4))
+    assert text_of(strip_of(turned, left=0, width=9, base=BASE)) == "abcde日本"
+    assert text_of(strip_of(turned, left=1, width=5, base=BASE)) == "bcde "
+
+
 def test_what_is_not_known_is_blank() -> None:
     assert text_of(strip_of((), left=0, width=5, base=BASE)) == "     "
     assert text_of(strip_of(runs_of(("ab", 2)), left=1, width=5, base=BASE)) == "b    "

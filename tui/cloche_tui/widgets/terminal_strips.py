@@ -8,6 +8,7 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -24,6 +25,8 @@ from cloche_term.terminal import Color, Run, Style, Underline
 from cloche_tui.model.cells import cut_cells, glyphs_in
 
 UNKNOWN = "\ufffd"
+_TURNS = re.compile("[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What turns its neighbours round, or ends a line; it has no cell of its own."""
 
 
 class Mark(StrEnum):
@@ -166,6 +169,8 @@ def _fitted(text: str, cells: int) -> str:
     """A text that Textual takes to be as wide as the terminal says it is."""
     if len(text) == cells and text.isascii():
         return text
+    # SAFETY: a terminal that turns text round does so to the end of its line, with all that stands beside this console.
+    text = _TURNS.sub("", text)
     if cell_len(text) == cells:
         return text
     glyphs = glyphs_in(text, cells)
