@@ -89,8 +89,10 @@ def strip_of(
         end = at + run.cells
         if end > left and at < right:
             style = rich_style(run.style, is_reversed=is_reversed)
+            # SAFETY: a terminal that turns text round does so to the end of its line, beyond this console's edge.
+            shown = run.text if run.text.isascii() else _TURNS.sub("", run.text)
             for first, last in _parts(max(at, left), min(end, right), borders):
-                text = _fitted(cut_cells(run.text, run.cells, first - at, last - at), last - first)
+                text = _fitted(cut_cells(shown, run.cells, first - at, last - at), last - first)
                 if run.style.is_invisible:
                     text = " " * (last - first)
                 segments.append(Segment(text, _marked(base + style, first, marks)))
@@ -169,8 +171,6 @@ def _fitted(text: str, cells: int) -> str:
     """A text that Textual takes to be as wide as the terminal says it is."""
     if len(text) == cells and text.isascii():
         return text
-    # SAFETY: a terminal that turns text round does so to the end of its line, with all that stands beside this console.
-    text = _TURNS.sub("", text)
     if cell_len(text) == cells:
         return text
     glyphs = glyphs_in(text, cells)
