@@ -200,3 +200,13 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     path.rmdir()
     path.write_bytes(b"\xff")
     assert load_keymap(REGISTRY, path).problems == (f"{path} is no UTF-8",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a = " + "[" * 30_000, "a = " + "1" * 5000, "[keys]\na" + ".a" * 2000 + ' = "x"'],
+    ids=["lists", "number", "tables"],
+)
+def test_a_text_that_no_person_writes_is_left_out_in_a_line(text: str) -> None:
+    keymap = read_keymap(text, REGISTRY)
+    assert (keymap.keys, len(keymap.problems)) == (DEFAULTS, 1)

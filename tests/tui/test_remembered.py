@@ -102,7 +102,7 @@ def test_a_whole_number_may_stand_for_a_fraction(path: Path) -> None:
     assert type(split) is float
 
 
-@pytest.mark.parametrize("content", [b"{", b"[1]", b"\xff\xfe", b""])
+@pytest.mark.parametrize("content", [b"{", b"[1]", b"\xff\xfe", b"", b"[" * 100_000])
 def test_a_damaged_file_is_said_once_and_forgotten(path: Path, later: _Later, content: bytes) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(content)

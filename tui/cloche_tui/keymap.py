@@ -22,8 +22,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
+from cloche_tui.own_files import parse_toml, read_own_file
+
 _TABLE = "keys"
 _LONGEST_FILE = 256 << 10
+_DEEPEST = 8
+"""Tables inside one another; no action is named as deep as that."""
 _MODIFIERS = ("alt", "ctrl", "meta", "shift", "super")
 _SPELT_OTHERWISE = {
     "control": "ctrl", "option": "alt", "cmd": "super", "esc": "escape", "return": "enter", "del": "delete",
@@ -96,8 +100,7 @@ def load_keymap(actions: Sequence[Bindable], path: Path | None = None) -> Keymap
     """The keys of a file; the defaults if there is none."""
     path = path or keymap_path()
     try:
-        with path.open("rb") as file:
-            text = file.read(_LONGEST_FILE).decode()
+        text = read_own_file(path, _LONGEST_FILE).decode()
     except FileNotFoundError:
         return _defaults(actions)
     except OSError as error:
@@ -115,13 +118,10 @@ def read_keymap(text: str, actions: Sequence[Bindable], *, name: str = "keymap.t
         actions: all there are.
         name: what the text is called in problems.
     """
-    # Imported when needed: most people have no such file, and starting is to be quick.
-    import tomllib
-
     try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        return _defaults(actions, f"{name}: {_one_line(error)}")
+        tables = parse_toml(text)
+    except ValueError as error:
+        return _defaults(actions, f"{name}: {error}")
     lines = dict(_lines_of(text))
     problems = {
         lines.get((table,), 0): f"{table}: nothing is read from here; keys stand under [{_TABLE}]"
@@ -262,7 +262,7 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
     """Each value of a table of tables under its dotted name: `sandbox.create` may be quoted, dotted or nested."""
     for key, value in table.items():
         name = f"{before}{key}"
-        if isinstance(value, dict):
+        if isinstance(value, dict) and name.count(".") < _DEEPEST:
             yield from _flat(value, f"{name}.")
         else:
             yield name, value
@@ -295,7 +295,3 @@ def _meant(word: str, known: Collection[str]) -> str:
 
 def _quoted(key: str) -> str:
     return f"'{key}'" if key in ('"', "\\") else f'"{key}"'
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

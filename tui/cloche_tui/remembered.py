@@ -22,6 +22,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from cloche_tui.own_files import read_own_file
+
 T = TypeVar("T", bool, int, float, str, list[Any], dict[str, Any])
 
 _DELAY_S = 1.0
@@ -118,11 +120,13 @@ def open_remembered(address: str, environ: Mapping[str, str] | None = None) -> R
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            content = file.read(_LONGEST_FILE)
+        content = read_own_file(path, _LONGEST_FILE)
     except FileNotFoundError:
         return {}
-    values = json.loads(content)
+    try:
+        values = json.loads(content)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
     if not isinstance(values, dict):
         raise ValueError("no object")  # noqa: TRY004 - as everything else that is wrong with what is in the file
     return values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -151,3 +152,33 @@ def test_no_color_counts_though_the_app_has_taken_it_out_of_the_environment(
     host = HostApp()
     dress(host, ThemeFolder(tmp_path, OWN), os.environ, wanted="", remembered=LIGHT)
     assert host.theme == MONO
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("based_on = []", "based_on: there is no theme []"),
+        ("[variables]\nscrollbar = '$scrollbar'", "variables.scrollbar: '$scrollbar' is no colour"),
+        (
+            "[variables]\nborder = 'red; } * { display: none'",
+            "variables.border: 'red; } * { display: none' is no colour",
+        ),
+        ("[variables]\nborder = '#111111 x%'", "variables.border: '#111111 x%' is no colour"),
+        (
+            "[variables]\ninput-cursor-text-style = 'fat'",
+            "variables.input-cursor-text-style: 'fat' is no style",
+        ),
+        ("[variables]\nlink-style = ''", "variables.link-style: '' is no style"),
+        ("a = " + "[" * 3000, "it is nested too deep"),
+    ],
+)
+def test_a_file_that_would_end_the_program_is_refused(text: str, said: str) -> None:
+    with pytest.raises(BadTheme, match=re.escape(said)):
+        read_theme("mine", text, KNOWN)
+
+
+def test_variables_are_colours_their_shares_and_styles() -> None:
+    text = (
+        "[variables]\ninput-selection-background = '#81a1c1 35%'\nlink-style-hover = 'bold not underline'\n"
+    )
+    assert read_theme("mine", text, KNOWN).variables["link-style-hover"] == "bold not underline"

@@ -89,3 +89,17 @@ def test_the_file_is_read_where_settings_are(tmp_path: Path, monkeypatch: pytest
     hubs_path().mkdir()
     assert load_hub_marks() == ((), (f"{hubs_path()} cannot be read: Is a directory",))
     assert hubs_path({"HOME": "/home/ann"}) == Path("/home/ann/.config/cloche/hubs.toml")
+
+
+def test_an_address_with_many_stars_is_no_more_work_than_one_with_few() -> None:
+    rule = MarkRule("ws://" + "*a" * 30 + "*b", HubMark("here", "#111111"))
+    assert not rule.is_of("ws://" + "a" * 200)
+
+
+def test_a_file_that_is_nested_too_deep_is_said() -> None:
+    assert read_hub_marks("a = " + "[" * 30_000) == ((), ("hubs.toml: it is nested too deep",))
+
+
+def test_what_does_not_print_in_a_name_is_escaped() -> None:
+    (rule,), _ = read_hub_marks('["a\\u001b[2J"]\naddress = "*"')
+    assert rule.mark.name == r"a\x1b[2J"

@@ -15,6 +15,7 @@ Rule: a file that is wrong changes nothing; what was read of it before stays, an
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from textual.app import App
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from cloche_tui.own_files import parse_toml, read_own_file
 from cloche_tui.themes.own import DARK, OWN, first_theme
 
 _COLOURS = (
@@ -31,6 +33,8 @@ _COLOURS = (
     "error",
 )  # fmt: skip
 _KEYS = ("based_on", "dark", "colours", "variables")
+_STYLES = frozenset(("bold", "dim", "italic", "none", "not", "overline", "reverse", "strike", "underline"))
+_SHARE = re.compile(r"\d{1,3}%", re.ASCII)
 _LONGEST_FILE = 64 << 10
 _MOST_FILES = 100
 
@@ -108,8 +112,7 @@ class ThemeFolder:
         if path.stem in self._known:
             raise BadTheme(f"there is a theme {path.stem!r} already; give the file another name")
         try:
-            with path.open("rb") as file:
-                return read_theme(path.stem, file.read(_LONGEST_FILE).decode(), self._known)
+            return read_theme(path.stem, read_own_file(path, _LONGEST_FILE).decode(), self._known)
         except OSError as error:
             raise BadTheme(f"it cannot be read: {error.strerror or error}") from None
         except UnicodeDecodeError:
@@ -127,16 +130,13 @@ def read_theme(name: str, text: str, known: Mapping[str, Theme]) -> Theme:
     Raises:
         BadTheme: the text is wrong.
     """
-    # Imported when needed: most people have no such file, and starting is to be quick.
-    import tomllib
-
     try:
-        said = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadTheme(" ".join(str(error).split())) from None
+        said = parse_toml(text)
+    except ValueError as error:
+        raise BadTheme(str(error)) from None
     _check_keys(said, _KEYS, "")
     base_name = said.get("based_on", DARK)
-    if base_name not in known:
+    if not isinstance(base_name, str) or base_name not in known:
         raise BadTheme(f"based_on: there is no theme {base_name!r}{_meant(str(base_name), known)}")
     is_dark = said.get("dark", known[base_name].dark)
     if not isinstance(is_dark, bool):
@@ -145,7 +145,10 @@ def read_theme(name: str, text: str, known: Mapping[str, Theme]) -> Theme:
     _check_keys(colours, _COLOURS, "colours.")
     for key, value in colours.items():
         _check_colour(f"colours.{key}", value)
-    return _based_on(known[base_name], name, is_dark, colours, _texts(said, "variables"))
+    variables = _texts(said, "variables")
+    for key, value in variables.items():
+        _check_variable(key, value)
+    return _based_on(known[base_name], name, is_dark, colours, variables)
 
 
 def adopt(app: App[Any], news: ThemeNews) -> None:
@@ -217,6 +220,20 @@ def _check_colour(key: str, value: str) -> None:
         Color.parse(value)
     except ColorParseError:
         raise BadTheme(f'{key}: {value!r} is no colour; give one such as "#7db3ea"') from None
+
+
+def _check_variable(key: str, value: str) -> None:
+    """What Textual would end the program by, when it puts the value into its own style sheets."""
+    if "style" in key:
+        if not value or not _STYLES.issuperset(value.split()):
+            raise BadTheme(f'variables.{key}: {value!r} is no style; give words such as "bold underline"')
+        return
+    colour, blank, share = value.partition(" ")
+    if blank and not _SHARE.fullmatch(share):
+        raise BadTheme(
+            f'variables.{key}: {value!r} is no colour; give one such as "#7db3ea" or "#7db3ea 35%"'
+        )
+    _check_colour(f"variables.{key}", colour)
 
 
 def _meant(word: str, known: Collection[str]) -> str:

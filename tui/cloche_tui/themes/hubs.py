@@ -11,7 +11,6 @@ A hub that is not named there has its address, in a colour that follows from it 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -20,6 +19,10 @@ from typing import Any
 
 from rich.style import Style
 from textual.color import Color, ColorParseError
+
+from cloche.filters import is_like
+from cloche.printable import printable
+from cloche_tui.own_files import parse_toml, read_own_file
 
 _LONGEST_FILE = 64 << 10
 _NO_ONE_S = ("#2f6f8f", "#4b6a9b", "#6a5fa3", "#8a5a8f", "#5f7a4a", "#3f7f6f", "#7a6a5a", "#5a6f7f")
@@ -60,8 +63,7 @@ class MarkRule:
 
     def is_of(self, address: str) -> bool:
         """Whether it is about the hub at this address."""
-        # Nothing else is special: an address may have brackets, as in ws://[::1]:8080.
-        return re.fullmatch(re.escape(self.address).replace(r"\*", ".*"), address) is not None
+        return is_like(self.address, address)
 
 
 def hubs_path(environ: Mapping[str, str] | None = None) -> Path:
@@ -84,8 +86,7 @@ def load_hub_marks(path: Path | None = None) -> tuple[tuple[MarkRule, ...], tupl
     """The rules of a person's file, and one line for each thing that is wrong in it."""
     path = path or hubs_path()
     try:
-        with path.open("rb") as file:
-            return read_hub_marks(file.read(_LONGEST_FILE).decode(), name=path.name)
+        return read_hub_marks(read_own_file(path, _LONGEST_FILE).decode(), name=path.name)
     except FileNotFoundError:
         return (), ()
     except OSError as error:
@@ -96,13 +97,10 @@ def load_hub_marks(path: Path | None = None) -> tuple[tuple[MarkRule, ...], tupl
 
 def read_hub_marks(text: str, *, name: str = "hubs.toml") -> tuple[tuple[MarkRule, ...], tuple[str, ...]]:
     """The rules of a text, as the module says; a table that is wrong is left out and said in one line."""
-    # Imported when needed: most people have no such file, and starting is to be quick.
-    import tomllib
-
     try:
-        said = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        return (), (f"{name}: {' '.join(str(error).split())}",)
+        said = parse_toml(text)
+    except ValueError as error:
+        return (), (f"{name}: {error}",)
     rules, problems = [], []
     for title, table in said.items():
         try:
@@ -121,9 +119,9 @@ def _rule(title: str, table: Any) -> MarkRule:
     if not isinstance(address, str) or not address:
         raise ValueError('give its address, such as "ws://host:8080" or "unix:///*"')
     if colour is None:
-        return MarkRule(address, HubMark(title, hub_mark(address).colour))
+        return MarkRule(address, HubMark(printable(title), hub_mark(address).colour))
     try:
         behind = Color.parse(_NAMED.get(str(colour), str(colour)))
     except ColorParseError:
         raise ValueError(f'{colour!r} is no colour; give one such as "red" or "#b3262a"') from None
-    return MarkRule(address, HubMark(title, behind.hex6))
+    return MarkRule(address, HubMark(printable(title), behind.hex6))

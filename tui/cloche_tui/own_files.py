@@ -1,0 +1,47 @@
+"""A person's own small files: keys, themes, hubs, what is remembered. Read whole or not at all, and never waited for.
+
+Whatever is wrong with a file is an OSError or a ValueError whose text is one line: a start is not to fail by it, and
+a named pipe in its place is not to be waited on.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+
+def read_own_file(path: Path, longest: int) -> bytes:
+    """What is in a file, up to so many bytes.
+
+    Raises:
+        OSError: it cannot be read, is no plain file, or is another user's.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", str(path))
+        # SAFETY: whoever writes this person's keys chooses what their keys do.
+        if status.st_uid not in (0, os.geteuid()):
+            raise OSError(errno.EPERM, "it is another user's", str(path))
+        return file.read(longest)
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The tables of a TOML text.
+
+    Raises:
+        ValueError: it is none; one line says why.
+    """
+    # Imported when needed: most people have no such file, and starting is to be quick.
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    except ValueError as error:
+        raise ValueError(" ".join(str(error).split())) from None
