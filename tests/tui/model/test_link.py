@@ -94,8 +94,11 @@ def test_an_attempt_that_failed_says_why_and_when_the_next_one_is() -> None:
     assert _said(state, 0) == (
         "! not connected · trying again in 3 s · no hub is running; start one with: cloche hub --background"
     )
-    assert _said(state, 0, width=80) == (
-        "! not connected · trying again in 3 s · no hub is running; start one with: cloc…"
+    assert _said(state, 0, width=78) == (
+        "! not connected · no hub is running; start one with: cloche hub --background"
+    )
+    assert _said(state, 0, width=70) == (
+        "! not connected · trying again in 3 s · no hub is running; start one …"
     )
     assert _said(state, 0, width=40) == "! not connected · trying again in 3 s"
 
@@ -112,16 +115,26 @@ def test_a_lost_connection_says_since_when_and_how_old_what_is_shown_is() -> Non
 @pytest.mark.parametrize(
     ("width", "text"),
     [
-        (90, "! connection lost 12 s ago · trying again in 3 s · what you see is as of 09:41:03"),
+        (90, "! lost 12 s ago · trying again in 3 s · shown as of 09:41:03 · the socket closed"),
         (80, "! lost 12 s ago · trying again in 3 s · shown as of 09:41:03 · the socket closed"),
-        (79, "! lost 12 s ago · trying again in 3 s · shown as of 09:41:03 · the socket clos…"),
-        (78, "! lost 12 s ago · trying again in 3 s · shown as of 09:41:03"),
-        (40, "! lost 12 s ago · as of 09:41:03"),
-        (10, "! lost 12 s ago · as of 09:41:03"),
+        (79, "! lost 12 s ago · as of 09:41:03 · the socket closed"),
+        (40, "! lost 12 s ago · the socket closed"),
+        (34, "! lost 12 s ago · as of 09:41:03"),
+        (10, "! lost 12 s ago"),
     ],
 )
 def test_a_narrow_screen_gets_fewer_words(width: int, text: str) -> None:
     assert _said(Lost(T0, "the socket closed", as_of=T0, next_try_at=_later(15)), 12, width) == text
+
+
+def test_what_to_do_is_said_whole_where_there_is_any_room_for_it() -> None:
+    """Half a command helps nobody."""
+    lost = Lost(T0, "no hub is running; start one with: cloche hub --background", as_of=T0)
+    assert (
+        _said(lost, 12, 78) == "! lost 12 s ago · no hub is running; start one with: cloche hub --background"
+    )
+    assert _said(lost, 12, 118).endswith("start one with: cloche hub --background")
+    assert _said(lost, 12, 72).endswith("shown as of 09:41:03 · no hub is runni…")
 
 
 def test_an_attempt_that_is_underway_or_due_has_no_countdown() -> None:

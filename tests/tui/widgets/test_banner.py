@@ -51,7 +51,7 @@ async def test_it_says_less_where_there_is_less_room() -> None:
     async with host.run_test(size=(40, 4)) as pilot:
         banner.show(LOST, now=NOW + timedelta(seconds=12))
         await pilot.pause()
-        assert screen_text(host).splitlines()[0] == " ! lost 12 s ago · as of 03:04:05"
+        assert screen_text(host).splitlines()[0] == " ! lost 12 s ago · the socket closed"
 
 
 async def test_a_first_connection_alarms_nobody() -> None:

@@ -154,7 +154,8 @@ def banner(state: LinkState, now: datetime, width: int, *, zone: tzinfo | None =
     Args:
         state: the connection.
         now: the time.
-        width: cells there are for it. The longest way to say it that fits is taken.
+        width: cells there are for it. The longest way to say it that leaves room for the whole reason is taken, for
+            that says what to do; where none does, the longest that fits.
         zone: in which times of day are told; None: this machine's.
     """
     match state:
@@ -163,7 +164,7 @@ def banner(state: LinkState, now: datetime, width: int, *, zone: tzinfo | None =
         case Connecting(reason=""):
             return (Span("… connecting to the hub", Role.MUTED),)
         case Connecting():
-            ways = [["not connected", f"trying again{_again(state.next_try_at, now)}"]]
+            ways = [["not connected", f"trying again{_again(state.next_try_at, now)}"], ["not connected"]]
             role = Role.WARNING
         case Lost():
             ways = _said_of_lost(state, now, zone)
@@ -172,12 +173,13 @@ def banner(state: LinkState, now: datetime, width: int, *, zone: tzinfo | None =
 
 
 def _fitting(ways: list[list[str]], reason: str, width: int) -> str:
-    """The first way that fits, and as much of the reason as there is room for."""
+    """The first way that has room for the whole reason; else the first that fits, and as much of it as there is room for."""
     texts = [f"! {SEPARATOR.join(parts)}" for parts in ways]
+    for text in texts:
+        if len(whole := f"{text}{SEPARATOR}{reason}") <= width:
+            return whole
     text = next((text for text in texts if len(text) <= width), texts[-1])
     room = width - len(text) - len(SEPARATOR)
-    if len(reason) <= room:
-        return f"{text}{SEPARATOR}{reason}"
     return f"{text}{SEPARATOR}{reason[: room - 1]}…" if room >= _LEAST_OF_A_REASON else text
 
 
@@ -191,6 +193,7 @@ def _said_of_lost(state: Lost, now: datetime, zone: tzinfo | None) -> list[list[
         [f"connection lost {ago} ago", trying, f"what you see is as of {as_of}"],
         [f"lost {ago} ago", trying, f"shown as of {as_of}"],
         [f"lost {ago} ago", f"as of {as_of}"],
+        [f"lost {ago} ago"],
     ]
 
 
