@@ -150,8 +150,10 @@ async def test_what_the_hub_refuses_is_said_in_the_form_and_what_was_typed_stays
         assert app.screen.query_one("#name", Input).value == "web"
         assert answers == []
         hub.error = None
-        await _press(pilot, "enter")
-        assert answers == [sandbox("web")]
+        # The focus is where it was: what is typed now is not written over another field.
+        assert app.focused is app.screen.query_one("#name", Input)
+        await _press(pilot, "end", "2", "enter")
+        assert answers == [sandbox("web2")]
 
 
 async def test_a_hub_that_cannot_list_its_images_is_no_hindrance() -> None:

@@ -73,6 +73,8 @@ class CreateDialog(Dialog[SandboxInfo]):
         self._hint = Static(id="images", markup=False)
         self._steps: deque[Line] = deque(maxlen=_SHOWN_STEPS)
         self._making: Worker[None] | None = None
+        self._left: Widget | None = None
+        """Where the focus was when it was sent, to go back there."""
 
     def compose_body(self) -> Iterable[Widget]:
         """The form, and below it the steps."""
@@ -158,6 +160,8 @@ class CreateDialog(Dialog[SandboxInfo]):
         self.query_one("#step_lines", Static).update(text_of(self.app, *self._steps))
 
     def _show_making(self, *, is_making: bool) -> None:
+        if is_making:
+            self._left = self.focused if isinstance(self.focused, Input) else None
         self.set_class(is_making, "-making")
         for field in (*self.query(Input), self.query_one(Choice), self.query_one("#create")):
             field.disabled = is_making
@@ -165,7 +169,7 @@ class CreateDialog(Dialog[SandboxInfo]):
         self.say("making it …" if is_making else "", Role.ACCENT)
         self.show_keys(_KEYS_WHILE_MADE if is_making else _KEYS)
         # Enter that is pressed twice is to take nothing back.
-        self.set_focus(None if is_making else self.query_one("#recipe"))
+        self.set_focus(None if is_making else self._left or self.query_one("#recipe"))
 
     @on(Button.Pressed, "#leave")
     def action_leave(self) -> None:
