@@ -30,7 +30,7 @@ def tui(
         bool, typer.Option("--readonly", help="Only look on: nothing can be changed.")
     ] = False,
     view: Annotated[
-        str, typer.Option("--view", help="What is shown first: sandboxes, approvals or audit.")
+        str, typer.Option("--view", help="What is shown first: sandboxes, approvals, audit or files.")
     ] = "sandboxes",
     theme: Annotated[
         str | None, typer.Option("--theme", help="Colours, such as cloche-light.", show_default=False)

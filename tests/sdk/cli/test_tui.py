@@ -10,6 +10,7 @@ import pytest
 import cloche_tui.serve.server
 import cloche_tui.start
 from cloche.cli.main import run_command
+from cloche_tui.app import SHOWN
 from cloche_tui.start import Start
 
 
@@ -36,6 +37,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_it_is_started_as_it_was_asked_for(started: list[Any]) -> None:
     assert run_command(["tui", "box/1", "--readonly", "--view", "approvals", "--no-mouse", "--no-bell"]) == 0
     assert started == [Start("box/1", "approvals", is_readonly=True, has_mouse=False, has_bell=False)]
+
+
+def test_its_help_names_every_view_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["tui", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{', '.join(SHOWN[:-1])} or {SHOWN[-1]}." in said
 
 
 def test_in_a_browser_it_takes_a_port(started: list[Any]) -> None:
