@@ -86,7 +86,10 @@ class Desk(HostApp):
         self.hub: RunningHub
         world = SimpleNamespace(inbox=Inbox(), now=NOW)
         super().__init__(
-            self.view, world=world, session=session, remembered=remembered or Remembered(Path("/dev/null/nowhere"))
+            self.view,
+            world=world,
+            session=session,
+            remembered=remembered or Remembered(Path("/dev/null/nowhere")),
         )
         for approval in approvals:
             world.inbox.apply(told(approval))

@@ -20,7 +20,7 @@ async def test_a_command_is_done_with_its_argument(tmp_path: Path) -> None:
 async def test_help_shows_what_can_be_done_here_and_goes_with_any_key(tmp_path: Path) -> None:
     async with whole_dashboard(tmp_path) as desk:
         await desk.press("?")
-        await desk.until("What can be done here (sandboxes)")
+        await desk.until("What can be done here: sandboxes")
         await desk.press("n")
         await desk.until_gone("What can be done here")
         assert "Create" not in desk.text
@@ -48,6 +48,16 @@ async def test_the_screen_is_saved_as_a_picture_and_as_text(tmp_path: Path) -> N
             await desk.until(f"saved {tmp_path / name}"[:60])
     assert "<svg" in (tmp_path / "a.svg").read_text()
     assert "box" in (tmp_path / "a.txt").read_text()
+
+
+async def test_a_picture_takes_no_file_s_place_and_a_path_that_is_none_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("mine")
+    async with whole_dashboard(tmp_path, size=(220, 30)) as desk:
+        await desk.press(":", *f"screendump {tmp_path / 'a.txt'}", "enter")
+        await desk.until("is there already")
+        await desk.press(":", *"screendump ~nobody-of-this-name/a.txt", "enter")
+        await desk.until("~nobody-of-this-name/a.txt cannot be written: No such file")
+    assert (tmp_path / "a.txt").read_text() == "mine"
 
 
 async def test_the_keys_are_written_to_a_file_that_is_never_overwritten(tmp_path: Path) -> None:

@@ -109,6 +109,11 @@ def test_a_sparkline_of_nothing_but_zeros_lies_on_the_ground_and_one_above_its_t
     assert figures.spark([-1, 900], 2, top=100) == "▁█"
 
 
+def test_what_stays_as_it_is_does_not_look_like_all_there_is() -> None:
+    assert figures.round_top([]) == figures.round_top([1, 125 << 20]) == 256 << 20
+    assert figures.round_top([300 << 20, 1 << 20]) == 512 << 20
+
+
 def test_an_id_is_shortened_and_a_text_cut() -> None:
     assert figures.short_id("sb_1") == "sb_1"
     assert figures.short_id("sb_0123456789abcdef") == "sb_012345678"

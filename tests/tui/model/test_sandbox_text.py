@@ -33,7 +33,7 @@ def test_every_column_of_a_sandbox_says_its_part() -> None:
         "cpu": "37%",
         "cpu_bars": "     ▁▅▃",
         "memory": "64 MiB",
-        "memory_bars": "      ▅█",
+        "memory_bars": "      ▁▁",
         "age": "3m",
         "lease": "1h00m",
         "accelerator": "tcg",

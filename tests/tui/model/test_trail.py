@@ -141,10 +141,16 @@ def test_rows_that_were_not_looked_at_for_longest_leave_first() -> None:
 
 
 def test_a_row_is_as_large_as_a_list_can_show() -> None:
-    row = row_of(event(1, argv=["x" * 100_000]), {"tok_1": "laptop", "sb_1": "box"})
-    assert (row.actor_name, row.sandbox_name, len(row.about)) == ("laptop", "box", BRIEF - 1)
+    detail = {f"name_{number}": "x" * 100_000 for number in range(100)}
+    row = row_of(event(1, **detail), {"tok_1": "laptop", "sb_1": "box"})
+    assert (row.actor_name, row.sandbox_name, len(row.about)) == ("laptop", "box", BRIEF)
     assert row_of(event(1, sandbox=None), {}).about == ""
-    assert row_of(event(1, path="/a\u202eb"), {}).about == r'"path": "/a\u202eb"'
+    assert row_of(event(1, path="/a\u202eb"), {}).about == r'path: "/a\u202eb"'
+
+
+def test_a_row_begins_with_what_tells_a_person_most() -> None:
+    row = row_of(event(1, console="con_x3n7", rule="by hand", approval="apr_1", argv=["ls"]), {})
+    assert row.about == 'argv: ["ls"], rule: "by hand", approval: "apr_1", console: "con_x3n7"'
 
 
 # Following.

@@ -27,7 +27,7 @@ def test_a_row_says_who_did_what_where_by_name() -> None:
         "event": "exec.started",
         "actor": "laptop",
         "sandbox": "box",
-        "about": '"argv": ["ls"]',
+        "about": 'argv: ["ls"]',
     }
 
 

@@ -18,7 +18,7 @@ async def test_the_actions_of_a_place_stand_with_their_keys_and_commands() -> No
         await host.push_screen(_help())
         await pilot.pause()
         shown = screen_text(host)
-    assert "What can be done here (approvals)" in shown
+    assert "What can be done here: approvals" in shown
     lines = [" ".join(line.strip(" │").split()) for line in shown.splitlines()]
     assert "a Approve this call, once :approve" in lines
     assert "f1 Show what can be done here :help" in lines

@@ -26,7 +26,12 @@ async def test_keys_stand_with_their_words() -> None:
 
 
 async def test_what_does_not_fit_is_left_out_whole() -> None:
-    assert await _last_line(20) == " n new  esc back"
+    assert await _last_line(20) == " n new  ? help"
+
+
+async def test_the_key_of_the_help_is_left_out_last() -> None:
+    assert await _last_line(10) == " ? help"
+    assert await _last_line(5) == ""
 
 
 async def test_a_line_for_the_person_takes_their_place() -> None:
@@ -40,11 +45,11 @@ async def test_a_filter_that_is_kept_stands_at_the_end_whatever_else_there_is_no
         footer.hints, footer.filter = HINTS, "web"
         await pilot.pause()
         line = screen_text(host).splitlines()[0]
-        assert (line.split(), len(line)) == (["n", "new", "esc", "back", "/web"], 29)
+        assert (line.split(), len(line)) == (["n", "new", "?", "help", "/web"], 29)
         footer.filter = "a filter that is quite long"
         await pilot.pause()
         line = screen_text(host).splitlines()[0]
-        assert (line.split(), len(line)) == (["n", "new", "esc", "back", "/a", "filte…"], 30)
+        assert (line.split(), len(line)) == (["n", "new", "?", "help", "/a", "filte…"], 30)
 
 
 async def test_a_click_on_a_hint_wants_its_action() -> None:

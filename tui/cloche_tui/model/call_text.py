@@ -44,6 +44,7 @@ _ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
 _BEGINS = re.compile(r"(?:\\u[0-9a-f]{4}|\\.|[^\\]){0,40}")
 _HARMLESS = frozenset({r"\n", r"\t", r"\"", r"\\"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
+_ID = re.compile(r"[a-z]{2,4}_[0-9a-z]+", re.ASCII)
 _UNFOLDS = "enter unfolds"
 
 
@@ -88,22 +89,27 @@ def summary(method: str, params: Any, *, most: int) -> str:
     A map's members stand without its braces; their names without quotes where they are plain.
     """
     if isinstance(params, dict) and params:
-        inside = ", ".join(_members_in_brief(params, most))
+        inside = ", ".join(members_in_brief(params, most))
     else:
         inside = "" if params == {} else brief_json(params, most=most)
     text = f"{printable(method)}({inside})"
     return cut(text, most)
 
 
-def _members_in_brief(params: Mapping[str, Any], most: int) -> Iterator[str]:
+def members_in_brief(params: Mapping[str, Any], most: int) -> Iterator[str]:
+    """`name: value` of each member, until that is so many characters; ids last, since they tell a person least."""
     length = 0
-    for name, value in sorted(params.items()):
+    for name, value in sorted(params.items(), key=lambda member: (_is_id(member[1]), member[0])):
         if length > most:
             return
         shown = name if _NAME.fullmatch(name) else brief_json(name, most=_IN_BRIEF)
         text = f"{shown}: {brief_json(value, most=_IN_BRIEF)}"
         length += len(text)
         yield text
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 @dataclass(frozen=True, slots=True)

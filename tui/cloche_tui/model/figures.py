@@ -107,6 +107,14 @@ def spark(values: Sequence[float], width: int, *, top: float | None = None) -> s
     return "".join(_bar(value, most) for value in shown).rjust(max(width, 0))
 
 
+def round_top(values: Sequence[float]) -> float:
+    """What a whole bar of bytes stands for: a power of two, so that what stays as it is does not look like all there is."""
+    largest, top = max(values, default=0.0), float(256 << 20)
+    while top < largest:
+        top *= 2
+    return top
+
+
 def _bar(value: float, most: float) -> str:
     if most <= 0 or value <= 0:
         return LEVELS[0]

@@ -45,7 +45,7 @@ def cells(row: Row, now: datetime) -> Mapping[str, Line]:
         "cpu": (_load(row),),
         "cpu_bars": (Span(figures.spark(row.cpu, BARS, top=max(100.0, *row.cpu[-BARS:], 0.0)), Role.MUTED),),
         "memory": line(figures.size(row.usage.memory_pss_bytes) if row.usage else Span(figures.NOTHING, Role.MUTED)),
-        "memory_bars": (Span(figures.spark(row.memory, BARS), Role.MUTED),),
+        "memory_bars": (Span(figures.spark(row.memory, BARS, top=figures.round_top(row.memory)), Role.MUTED),),
         "age": line(figures.age(info.created_at, now)),
         "lease": (figures.time_left(info.expires_at if info.ended_at is None else None, now),),
         "accelerator": line(info.accelerator or Span(figures.NOTHING, Role.MUTED)),

@@ -21,7 +21,8 @@ from operator import neg
 
 from cloche import AuditEvent
 from cloche.audit_search import AuditPart
-from cloche.json_text import brief_json
+from cloche_tui.model.call_text import members_in_brief
+from cloche_tui.model.figures import cut
 
 MOST_ROWS = 4000
 MOST_FOUND = 1_000_000
@@ -62,7 +63,7 @@ def row_of(event: AuditEvent, names: Mapping[str, str]) -> TrailRow:
         names: of sandboxes and tokens, by their ids.
     """
     sandbox = event.sandbox
-    about = brief_json(event.detail, most=BRIEF) if event.detail else ""
+    about = ", ".join(members_in_brief(event.detail, BRIEF))
     return TrailRow(
         event.seq,
         event.at,
@@ -71,7 +72,7 @@ def row_of(event: AuditEvent, names: Mapping[str, str]) -> TrailRow:
         names.get(event.actor),
         sandbox,
         names.get(sandbox) if sandbox is not None else None,
-        about.removeprefix("{").removesuffix("}"),
+        cut(about, BRIEF),
     )
 
 

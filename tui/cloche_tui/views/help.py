@@ -48,7 +48,7 @@ class HelpScreen(ModalScreen[None]):
     DEFAULT_CSS = """
     HelpScreen { align: center middle; }
     HelpScreen > VerticalScroll {
-        width: 84; max-width: 96%; height: auto; max-height: 92%; padding: 1 2; background: $surface; border: round $primary;
+        width: 84; max-width: 96%; height: auto; max-height: 94%; padding: 0 2 1 2; background: $surface; border: round $primary;
     }
     HelpScreen Static { height: auto; }
     """
@@ -66,7 +66,11 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """The lines."""
-        with VerticalScroll():
+        with VerticalScroll() as box:
+            box.border_title, box.border_subtitle = (
+                f"What can be done here: {self._place}",
+                "any other key goes back",
+            )
             yield Static(self._table(), markup=False)
 
     def on_key(self, event: events.Key) -> None:
@@ -81,14 +85,11 @@ class HelpScreen(ModalScreen[None]):
 
     def _table(self) -> Table:
         """The actions under what they are about, those of this place alone first."""
-        muted, accent, heading = (
-            style_of(self.app, role) for role in (Role.MUTED, Role.ACCENT, Role.HEADING)
-        )
+        muted, accent = style_of(self.app, Role.MUTED), style_of(self.app, Role.ACCENT)
         table = Table.grid(padding=(0, 2, 0, 0), expand=True)
         table.add_column(width=11)
         table.add_column(ratio=1)
         table.add_column(no_wrap=True)
-        table.add_row(Text("Keys", heading), Text(f"What can be done here ({self._place})", heading), Text())
         of_here = {_title(action) for action in self._actions if action.places != EVERYWHERE}
         here_first = sorted(self._actions, key=lambda action: _title(action) not in of_here)
         for title, actions in groupby(here_first, key=_title):
@@ -104,6 +105,4 @@ class HelpScreen(ModalScreen[None]):
             table.add_row()
             table.add_row(Text(), Text(title, muted), Text())
             table.add_row(Text(), Text(line), Text())
-        table.add_row()
-        table.add_row(Text(), Text("any other key goes back", muted), Text())
         return table

@@ -113,8 +113,10 @@ class CallDetail(Vertical):
 
     def _show_about(self) -> None:
         width = self.content_size.width
-        rows = [row for one in self._about for row in wrap(one, width, indent=_NAMES)]
-        self._write("about", rows if width > 2 * _NAMES else self._about)
+        if width <= 2 * _NAMES:
+            self._write("about", self._about)
+            return
+        self._write("about", [row for one in self._about for row in wrap(one, width, indent=_NAMES)])
 
     def _write(self, place: str, lines: Sequence[Line]) -> None:
         # Each second, and mostly nothing has changed: a widget that is written anew is laid out anew.

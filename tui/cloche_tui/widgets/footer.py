@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.reactive import reactive
@@ -14,7 +16,11 @@ from cloche_tui.model.roles import Role
 from cloche_tui.widgets.styles import style_of
 
 WHILE_DRIVING = "ctrl+] leaves, twice at once types it; every other key is the console's"
+_HELP = "help.show"
 _NAMES = {"escape": "esc", "space": "space", "question_mark": "?", "shift+tab": "⇧tab"}
+
+Hint: TypeAlias = tuple[str, str, str]
+"""Key, word and action's id."""
 
 
 def key_name(key: str) -> str:
@@ -29,8 +35,8 @@ class Footer(Widget):
     Footer { height: 1; background: $panel; color: $foreground; }
     """
 
-    hints: reactive[Sequence[tuple[str, str, str]]] = reactive((), init=False)
-    """Key, word and action's id, each as far as there is room."""
+    hints: reactive[Sequence[Hint]] = reactive((), init=False)
+    """As far as there is room."""
     filter: reactive[str] = reactive("", init=False)
     """What the list is filtered by, so that nobody takes a part of it for all; empty: nothing."""
     driving: reactive[str] = reactive("", init=False)
@@ -50,12 +56,11 @@ class Footer(Widget):
         line = Text(no_wrap=True, overflow="crop")
         kept = Text(f" /{self.filter} " if self.filter else "", style_of(self.app, Role.WARNING))
         kept.truncate(self.size.width // 3, overflow="ellipsis")
-        for key, word, action in self.hints:
+        for key, word, action in _fitting(self.hints, self.size.width - kept.cell_len):
             # The key's style is its own: as that of the whole it would be the word's, too.
-            hint = Text.assemble((f" {key_name(key)} ", style_of(self.app, Role.ACCENT)), f"{word} ")
-            if line.cell_len + hint.cell_len + kept.cell_len > self.size.width:
-                break
-            line.append_text(hint)
+            line.append_text(
+                Text.assemble((f" {key_name(key)} ", style_of(self.app, Role.ACCENT)), f"{word} ")
+            )
             self._ends.append((line.cell_len, action))
         line.pad_right(self.size.width - line.cell_len - kept.cell_len)
         return line.append_text(kept)
@@ -66,3 +71,12 @@ class Footer(Widget):
             if event.x < end:
                 self.post_message(RunAction(action))
                 return
+
+
+def _fitting(hints: Sequence[Hint], width: int) -> Sequence[Hint]:
+    """The hints there is room for: the last ones go first, but who wants help is never left without its key."""
+    kept = list(hints)
+    while kept and sum(cell_len(f" {key_name(key)} {word} ") for key, word, _ in kept) > width:
+        others = [hint for hint in kept if hint[2] != _HELP]
+        kept.remove(others[-1] if others else kept[-1])
+    return kept

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Static
 
-from cloche_tui.model.figures import percent, size
+from cloche_tui.model.figures import percent, round_top, size
 from cloche_tui.model.roles import Line, Role, Span, line
 from cloche_tui.model.sandbox_rows import Row
 from cloche_tui.model.sandbox_text import details
@@ -19,7 +19,6 @@ _SEVERAL = 4
 """Lines from which there are several."""
 _WIDE = 100
 _BETWEEN: Line = (Span("   "),)
-_LEAST_TOP = 256 << 20
 
 
 class SandboxDetail(Horizontal):
@@ -55,7 +54,7 @@ class SandboxDetail(Horizontal):
         )
         amount = size(usage.memory_pss_bytes) if usage is not None else percent(None)
         self.query_one("#memory", Sparkline).show(
-            line("memory ", Span(amount, Role.ACCENT)), memory, top=_round_top(max(memory, default=0.0))
+            line("memory ", Span(amount, Role.ACCENT)), memory, top=round_top(memory)
         )
 
     def on_resize(self) -> None:
@@ -74,11 +73,3 @@ class SandboxDetail(Horizontal):
             self._shown = lines
             # Its size is not its text's: nothing else has to be laid out anew.
             self.query_one("#detail-lines", Static).update(text_of(self.app, *lines), layout=False)
-
-
-def _round_top(largest: float) -> float:
-    """What a whole bar of memory stands for: a power of two, so that what stays the same is no full bar."""
-    top = float(_LEAST_TOP)
-    while top < largest:
-        top *= 2
-    return top
