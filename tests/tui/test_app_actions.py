@@ -60,6 +60,16 @@ async def test_a_picture_takes_no_file_s_place_and_a_path_that_is_none_is_said(t
     assert (tmp_path / "a.txt").read_text() == "mine"
 
 
+async def test_a_picture_takes_no_file_s_place_and_a_path_that_is_none_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("mine")
+    async with whole_dashboard(tmp_path, size=(220, 30)) as desk:
+        await desk.press(":", *f"screendump {tmp_path / 'a.txt'}", "enter")
+        await desk.until("is there already")
+        await desk.press(":", *"screendump ~nobody-of-this-name/a.txt", "enter")
+        await desk.until("~nobody-of-this-name/a.txt cannot be written: No such file")
+    assert (tmp_path / "a.txt").read_text() == "mine"
+
+
 async def test_the_keys_are_written_to_a_file_that_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "keymap.toml"
     async with whole_dashboard(tmp_path, size=(220, 30)) as desk:

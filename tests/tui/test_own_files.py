@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cloche_tui.own_files import parse_toml, read_own_file
+from cloche_tui.own_files import parse_toml, read_own_file, typed_path
 
 
 def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
@@ -34,6 +34,12 @@ def test_another_user_s_file_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "fstat", lambda _fd: os.stat_result((0o100644, 0, 0, 1, owner + 1, *[0] * 5)))
     with pytest.raises(PermissionError, match="another user's"):
         read_own_file(tmp_path / "own", 4)
+
+
+def test_a_typed_path_may_begin_at_a_home_and_with_any_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert typed_path("~/a") == Path("/home/ann/a")
+    assert typed_path("~nobody-of-this-name/a") == Path("~nobody-of-this-name/a")
 
 
 @pytest.mark.parametrize(

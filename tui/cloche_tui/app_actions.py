@@ -16,6 +16,7 @@ from cloche_tui.actions import BY_ID, VIEWS, Completion, possible
 from cloche_tui.model.link import Lost, Up
 from cloche_tui.model.roles import Role
 from cloche_tui.model.sandbox_rows import ORDERS
+from cloche_tui.own_files import typed_path
 from cloche_tui.views.help import HelpScreen
 from cloche_tui.widgets.footer import WHILE_DRIVING
 from cloche_tui.widgets.styles import style_of
@@ -155,9 +156,12 @@ async def _dump(app: DashboardApp, path: str) -> None:
 
 def _save_screen(app: DashboardApp, path: str) -> Path:
     """A picture, or its text, by the file's ending."""
-    name = Path(path or f"cloche-{datetime.now().astimezone():%Y%m%d-%H%M%S}.svg").expanduser()
+    name = typed_path(path or f"cloche-{datetime.now().astimezone():%Y%m%d-%H%M%S}.svg")
     try:
-        name.write_text(app.screen_text() if name.suffix == ".txt" else app.export_screenshot())
+        with name.open("x", encoding="utf-8") as file:
+            file.write(app.screen_text() if name.suffix == ".txt" else app.export_screenshot())
+    except FileExistsError:
+        raise BadRequest(f"{name} is there already; give another name: :screendump PATH") from None
     except OSError as error:
         raise BadRequest(f"{name} cannot be written: {error.strerror or error}") from None
     return name
@@ -170,7 +174,7 @@ async def _dump_keys(app: DashboardApp, path: str) -> None:
 def _save_keys(path: str) -> Path:
     from cloche_tui.keymap import dump, keymap_path
 
-    name = Path(path).expanduser() if path else keymap_path()
+    name = typed_path(path) if path else keymap_path()
     try:
         name.parent.mkdir(parents=True, exist_ok=True)
         with name.open("x") as file:

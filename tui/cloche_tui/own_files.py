@@ -1,4 +1,4 @@
-"""A person's own small files: keys, themes, hubs, what is remembered. Read whole or not at all, and never waited for.
+"""A person's own small files: keys, themes, hubs, what is remembered. They are read whole, and never waited for.
 
 Whatever is wrong with a file is an OSError or a ValueError whose text is one line: a start is not to fail by it, and
 a named pipe in its place is not to be waited on.
@@ -28,6 +28,11 @@ def read_own_file(path: Path, longest: int) -> bytes:
         if status.st_uid not in (0, os.geteuid()):
             raise OSError(errno.EPERM, "it is another user's", str(path))
         return file.read(longest)
+
+
+def typed_path(text: str) -> Path:
+    """A path as a person types it: `~` is their home, and the name of a user nobody knows is left as it is."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - a `Path` fails there
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from cloche_tui.model.chosen import Chosen
 from cloche_tui.model.roles import Line, Role, Span, line
 from cloche_tui.model.trail import Trail
 from cloche_tui.model.trail_text import cells, event_lines, place_of, status
+from cloche_tui.own_files import typed_path
 from cloche_tui.views.view import View
 from cloche_tui.widgets.call_view import CallView
 from cloche_tui.widgets.columns import Column
@@ -359,7 +360,7 @@ class AuditView(View):
 
 def _target(name: str) -> Path:
     now = datetime.now().astimezone()
-    return Path(name or f"cloche-audit-{now:%Y%m%d-%H%M%S}.jsonl").expanduser()
+    return typed_path(name or f"cloche-audit-{now:%Y%m%d-%H%M%S}.jsonl")
 
 
 class _Rows:

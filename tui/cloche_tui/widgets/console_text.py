@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cloche.errors import BadRequest, NotFound
 from cloche_term import TerminalError
+from cloche_tui.own_files import typed_path
 
 if TYPE_CHECKING:
     from cloche_tui.widgets.terminal_canvas import TerminalCanvas
@@ -26,13 +27,13 @@ async def save_text(view: TerminalCanvas, name: str) -> int:
         BadRequest: it cannot be written.
     """
     text = await _text(view)
-    _write(Path(name), text)
+    _write(typed_path(name), text)
     return text.count("\n")
 
 
 def _write(path: Path, text: str) -> None:
     try:
-        with path.expanduser().open("x", encoding="utf-8") as file:
+        with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
         raise BadRequest(f"{path} is there already; give another name") from None
