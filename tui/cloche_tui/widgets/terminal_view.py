@@ -82,6 +82,8 @@ class TerminalView(TerminalReader, can_focus=True):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self._driving = Driving(self)
+        self.is_leaving = False
+        """Whether the person has taken the way out, and whoever hears of `Released` has not yet: set back by them."""
         self._drag_at = Offset()
         self._drag_timer: Timer | None = None
         self._held: Mouse | None = None
@@ -181,6 +183,7 @@ class TerminalView(TerminalReader, can_focus=True):
         if self.is_driving:
             self._tell_focus(has_focus=False)
             self._driving.leave(monotonic())
+            self.is_leaving = True
             self.draw_cursor()
             self.post_message(self.Released())
 
