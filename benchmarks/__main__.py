@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.bare import BareMachine, Pattern
 from benchmarks.consoles import console_rows, flooded_rows, viewer_rows
+from benchmarks.dashboard import dashboard_rows, long_table_rows
 from benchmarks.machines import RECIPE, creation_rows, exec_rows, machine_pid, memory_rows, stream_rows
 from benchmarks.report import RESULTS, Row, Tell, table, write_report
 from benchmarks.work import audit_rows, callback_rows, file_rows
@@ -53,6 +54,8 @@ async def measure(home: Path, *, scale: float, tell: Tell) -> tuple[dict[str, ob
                     rows += await callback_rows(sandbox, machine, _n(40, scale), tell)
                 rows += await viewer_rows(hub, sandbox, _n(5, scale), tell)
                 rows += await flooded_rows(hub, sandbox, RECIPE, _n(300, scale), tell)
+                rows += await dashboard_rows(hub, sandbox, RECIPE, _n(300, scale), tell)
+                rows += await long_table_rows(home / "fakes", tell)
                 rows += await audit_rows(home, _n(1600, scale), tell)
                 rows += await memory_rows(hub, home, pattern, _n(5, scale), tell)
             return host, rows

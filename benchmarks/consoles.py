@@ -19,10 +19,11 @@ FLOOD_MIB = 8
 MANY = 20
 """Viewers of one console."""
 LINES = 10_000
-_TYPING_S = 0.05
+TYPING_S = 0.05
 """Between two keys of somebody who types fast."""
 _LOOK_S = 0.05
-_CAT = ["sh", "-c", "stty raw -echo; echo ready; exec cat"]
+CAT = ["sh", "-c", "stty raw -echo; echo ready; exec cat"]
+"""Says what it is told, byte for byte."""
 _TEXT_FLOOD = (
     f'stty raw -echo; echo ready; head -c 1 >/dev/null; yes "$(seq -s " " 1 20)" | head -c {FLOOD_MIB << 20}'
 )
@@ -35,7 +36,7 @@ async def console_rows(sandbox: Sandbox, machine: BareMachine, n: int, tell: Tel
     tell("keys in a console")
     ours, bare = [], []
     for _ in range(n):
-        ours += await _echoes(sandbox, 20)
+        ours += await echoes(sandbox, 20)
         bare += _bare_echoes(machine, 20)
     above = milliseconds(overheads(ours, bare))
     tell(f"a console's flood of {FLOOD_MIB} MiB")
@@ -75,14 +76,14 @@ async def viewer_rows(hub: Hub, sandbox: Sandbox, n: int, tell: Tell) -> list[Ro
 async def flooded_rows(hub: Hub, sandbox: Sandbox, recipe: str, n: int, tell: Tell) -> list[Row]:
     """Keys in one sandbox while the console of another one floods."""
     tell("keys while another sandbox floods")
-    quiet = await _echoes(sandbox, n)
+    quiet = await echoes(sandbox, n)
     async with (
         hub.create(recipe=recipe) as noisy,
         noisy.console(["sh", "-c", "while :; do seq 1 99999; done"]) as flood,
         asyncio.TaskGroup() as tasks,
     ):
         reading = tasks.create_task(_read_on(flood))
-        flooded = await _echoes(sandbox, n)
+        flooded = await echoes(sandbox, n)
         reading.cancel()
     return [
         row("key echo while another floods", "ms", milliseconds(flooded), milliseconds(quiet)),
@@ -90,14 +91,15 @@ async def flooded_rows(hub: Hub, sandbox: Sandbox, recipe: str, n: int, tell: Te
     ]
 
 
-async def _echoes(sandbox: Sandbox, n: int) -> list[float]:
+async def echoes(sandbox: Sandbox, n: int) -> list[float]:
+    """Seconds from each of so many keys, typed into a new console, to its echo."""
     samples = []
-    async with sandbox.console(_CAT) as console:
+    async with sandbox.console(CAT) as console:
         seen = b""
         while b"ready" not in seen:
             seen += await console.read()
         for _ in range(n):
-            await asyncio.sleep(_TYPING_S)
+            await asyncio.sleep(TYPING_S)
             began = time.perf_counter()
             await console.write(b"x")
             while b"x" not in await console.read():
@@ -108,11 +110,11 @@ async def _echoes(sandbox: Sandbox, n: int) -> list[float]:
 
 def _bare_echoes(machine: BareMachine, n: int) -> list[float]:
     samples = []
-    console = machine.link.open("pty", _pty(_CAT))
+    console = machine.link.open("pty", _pty(CAT))
     console.wait_output(b"ready")
     for _ in range(n):
         # The link is idle meanwhile, as a client's is.
-        time.sleep(_TYPING_S)
+        time.sleep(TYPING_S)
         began = time.perf_counter()
         console.write(b"x")
         console.wait_more()
