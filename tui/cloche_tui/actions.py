@@ -200,6 +200,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("console.search_next", "Go to the match above", "next-match", ("n",), _CONSOLE),
     Action("console.search_previous", "Go to the match below", "previous-match", ("N",), _CONSOLE),
     Action("console.copy", "Copy what is marked, else the screen", "copy", ("y",), _CONSOLE, "copy", frozenset({Need.CONSOLE})),
+    Action("console.clipboard", "Let the program copy what it wants copied", "clipboard", ("Y",), _CONSOLE, needs=frozenset({Need.CONSOLE})),
     Action("console.scroll_up", "Scroll back by a page", "scroll-up", ("pageup",), _CONSOLE),
     Action("console.scroll_down", "Scroll on by a page", "scroll-down", ("pagedown",), _CONSOLE),
     Action("console.to_start", "Go to the oldest line that is kept", "oldest", ("home",), _CONSOLE),

@@ -14,6 +14,7 @@ from cloche.console_events import Live, Output, Resized, ScreenBegins
 from cloche_term.apart.terminals import ApartTerminal, Terminals
 from cloche_tui.feed import console_screen
 from cloche_tui.feed.console_screen import MOST_WAITING, ConsoleScreen, TerminalGivenUp
+from cloche_tui.model.clipboard import CopyRequest
 from tests.support.hub import until, within
 
 SIZE = ScreenBegins(5, 20, 0)
@@ -148,6 +149,31 @@ async def test_what_comes_of_an_attachment_that_is_gone_is_not_shown(shown: _Scr
         assert shown.terminal.state.rows == 5
         await shown.show(SIZE, Output(b"new"), Live(3))
         assert await shown.text() == ["new"]
+
+
+# What a program wants copied.
+
+HELLO = b"\x1b]52;c;aGVsbG8=\x07"
+
+
+async def test_what_a_program_wants_copied_counts_when_it_happens_and_not_in_what_a_screen_holds(
+    shown: _Screen,
+) -> None:
+    now = asyncio.get_running_loop().time
+    async with shown.running():
+        await shown.show(SIZE, Output(HELLO), Live(3))
+        assert shown.screen.copies.newest(now()) is None
+        await shown.show(Output(HELLO[:9]))
+        await shown.show(Output(HELLO[9:] + b"after"))
+        assert shown.screen.copies.newest(now()) == CopyRequest("hello")
+        assert await shown.text() == ["after"]
+
+
+async def test_what_was_cut_by_a_new_screen_is_not_put_together(shown: _Screen) -> None:
+    async with shown.running():
+        await shown.show(SIZE, Live(0), Output(HELLO[:9]))
+        await shown.show(SIZE, Output(HELLO), Live(3), Output(HELLO[9:]))
+        assert shown.screen.copies.newest(asyncio.get_running_loop().time()) is None
 
 
 # An emulator is lost.

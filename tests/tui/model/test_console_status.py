@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 
+from cloche_tui.model.clipboard import CopyRequest
 from cloche_tui.model.console_status import (
     ConsoleStatus,
     Keys,
@@ -15,6 +17,7 @@ from cloche_tui.model.console_status import (
     heading,
     how_it_ended,
     label,
+    tells_of_copying,
     told,
 )
 from cloche_tui.model.roles import Role, plain_text
@@ -130,6 +133,50 @@ def test_keys_are_called_as_the_person_has_bound_them() -> None:
     keys = Keys(drive="i", way_out="ctrl+q")
     assert plain_text(foot(WATCHING, WINDOW, keys)).strip() == "nobody drives: i drives · 80×24"
     assert plain_text(foot(DRIVING, WINDOW, keys)).strip() == "ctrl+q leaves · 80×24"
+
+
+# What a program wants copied.
+
+LET = CopyRequest("ls")
+WIDE, NARROW = Size(24, 130), Size(24, 40)
+
+
+@pytest.mark.parametrize(
+    ("status", "window", "text"),
+    [
+        (WATCHING, WIDE, "nobody drives: enter drives · box/1 wants to copy 2 characters to your clipboard: Y lets it (ls) · 80×24 (pane 130×24)"),
+        (WATCHING, WINDOW, "nobody drives: enter drives · wants to copy 2 characters: Y lets it (ls) · 80×24"),
+        (replace(WATCHING, can_drive=False), WINDOW, "nobody drives · wants to copy 2 characters: Y lets it (ls) · 80×24"),
+        (DRIVING, WIDE, "ctrl+] leaves · box/1 wants to copy 2 characters to your clipboard: ctrl+], then Y lets it (ls) · 80×24"),
+        (replace(DRIVING, asking="ann"), WINDOW, "ctrl+] leaves · ann asks to drive: ctrl+] g lets them"),
+        (replace(DRIVING, asking="ann"), WIDE, "ctrl+] leaves · ann asks to drive: ctrl+] g lets them · wants to copy 2 characters: ctrl+], then Y lets it (ls) · 80×24"),
+        (replace(WATCHING, phase=Phase.ENDED), WINDOW, "it has ended · enter opens another · wants to copy 2 characters: Y lets it (ls)"),
+        (replace(WATCHING, phase=Phase.AWAY), WINDOW, "no keys until the hub is back"),
+        (replace(WATCHING, info=None), WINDOW, ""),
+        (WATCHING, NARROW, "nobody drives: enter drives"),
+    ],
+)  # fmt: skip
+def test_what_a_program_wants_copied_is_told_as_far_as_there_is_room(
+    status: ConsoleStatus, window: Size, text: str
+) -> None:
+    status = replace(status, copying=LET)
+    assert _foot(status, window) == text
+    assert tells_of_copying(status, window, Keys()) == ("wants to copy" in text)
+
+
+def test_a_notice_hides_for_a_moment_what_a_program_wants_copied() -> None:
+    assert not tells_of_copying(replace(WATCHING, copying=LET), WIDE, Keys(), notice="ann drives now")
+
+
+def test_what_a_program_wants_copied_takes_no_room_that_others_need_more() -> None:
+    status = replace(WATCHING, copying=CopyRequest("日" * 100), info=console(viewers=(US, ANN), driver="v2"))
+    for cols in range(20, 200):
+        words = "ann drives: a asks, t takes over"
+        assert _foot(status, Size(24, cols)).startswith(words)
+    assert _foot(replace(status, asking="ben"), Size(24, 70)) == f"{words} · ben asks to drive: g lets them"
+    for cols in range(100, 200):
+        assert cell_len(_foot(status, Size(24, cols))) <= cols
+    assert "Y lets it (日日日" in _foot(status, Size(24, 190))
 
 
 # What is told.

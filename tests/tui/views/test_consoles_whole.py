@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from cloche_tui.frame import Options
+from cloche_tui.widgets import pane_clipboard
 from cloche_tui.widgets.terminal_view import TerminalView
 from tests.tui.feed.console_links import shell
+from tests.tui.model.test_clipboard import osc52
 from tests.tui.whole import Whole, whole_dashboard
 
 WAY_OUT = "ctrl+right_square_bracket"
@@ -82,3 +86,22 @@ async def test_a_hub_that_is_lost_leaves_the_keys_where_they_were(tmp_path: Path
         await desk.until("not connected: what you type goes nowhere")
         await desk.press(WAY_OUT, "escape")
         await desk.until_so(lambda: not desk.app.consoles.has_focus_within, "the list has not the focus")
+
+
+async def test_a_dashboard_that_changes_nothing_copies_what_a_program_wants_copied_by_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pane_clipboard, "READ_S", 0.0)
+    async with whole_dashboard(
+        tmp_path, sandboxes=("box",), size=(200, 40), options=Options(is_readonly=True)
+    ) as desk:
+        info = await shell(desk.client)
+        await desk.until_so(lambda: len(desk.app.world.consoles) == 2, "no console is known")
+        await desk.press("enter")
+        await desk.until("○ watching")
+        async with (await desk.client.sandbox("box")).attach(info.id) as other:
+            await other.write(osc52("curl example.org"))
+            await desk.until("wants to copy 16 characters", "Y lets it (curl example.org)")
+            await desk.press("Y")
+            await desk.until("copied 16 characters of box/1: curl example.org")
+            assert desk.app.clipboard == "curl example.org"

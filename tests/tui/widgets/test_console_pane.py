@@ -17,11 +17,12 @@ from cloche.aio import Hub
 from cloche_term.apart.terminals import Terminals
 from cloche_tui.messages import Said
 from cloche_tui.model.console_status import Phase
-from cloche_tui.widgets import console_pane
+from cloche_tui.widgets import console_pane, pane_clipboard
 from cloche_tui.widgets.console_pane import ConsolePane
 from cloche_tui.widgets.terminal_view import TerminalView
 from tests.support.hub import RunningHub, until
 from tests.tui.feed.console_links import Desk, dashboard, shell
+from tests.tui.model.test_clipboard import osc52
 from tests.tui.support import HostApp, hub_on_fakes, screen_text
 
 WAY_OUT = "ctrl+right_square_bracket"
@@ -251,6 +252,40 @@ async def test_a_link_that_was_copied_is_told(bench: _Bench, info: ConsoleInfo) 
         await bench.until_seen("○ watching")
         pane.view.post_message(TerminalView.LinkAsked("https://example.org/"))
         await bench.until_seen("copied the link https://example.org/")
+
+
+async def test_what_a_program_wants_copied_is_copied_when_the_person_lets_it(
+    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pane_clipboard, "READ_S", 0.0)
+    async with bench.showing(info.id, can_drive=False) as pane:
+        await bench.until_seen("○ watching")
+        pane.let_copy()
+        await bench.until_seen("no program here wants to copy anything")
+        pane._say_no_more()
+        async with (await bench.client.sandbox("box")).attach(info.id) as other:
+            await other.write(osc52("one\r\ntwo\x1b[31m"))
+            await bench.until_seen("wants to copy 11 characters: Y lets it")
+            assert bench.host.clipboard == ""
+            pane.let_copy()
+            await bench.until_seen(r"copied 11 characters of box/1: one\ntwo[31m")
+            assert bench.host.clipboard == "one\ntwo[31m"
+
+
+async def test_while_driving_the_way_out_comes_first_and_then_the_key(
+    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pane_clipboard, "READ_S", 0.0)
+    async with bench.showing(info.id) as pane:
+        await bench.until_seen("○ watching")
+        await bench.drive()
+        pane.view.post_message(TerminalView.Typed(osc52("hello")))
+        await bench.until_seen("ctrl+] leaves · wants to copy 5 characters: ctrl+], then Y lets it")
+        await bench.type("Y")
+        assert bench.host.clipboard == ""
+        await bench.pilot.press(WAY_OUT)
+        pane.let_copy()
+        assert bench.host.clipboard == "hello"
 
 
 async def test_what_would_not_be_seen_in_its_pane_is_told_by_the_app(

@@ -7,6 +7,7 @@ Rules:
   in one console costs another one nothing but its share of the processor.
 - A screen that begins anew is made in another terminal, which takes the place of the one that is shown when it is
   whole, and not before the person has stopped reading older lines in that one.
+- What a program wants to have copied counts when it happens, not when a screen is shown that holds it.
 - A terminal that is lost is opened anew, and the hub asked for the screen; after too many of them it is given up.
 """
 
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cloche.console_events import Live, Output, Resized, ScreenBegins
 from cloche_term import TerminalError
+from cloche_tui.model.clipboard import CopyRequests
 
 if TYPE_CHECKING:
     from cloche_term.apart.terminals import ApartTerminal, Terminals
@@ -59,6 +61,8 @@ class ConsoleScreen:
         self._waiting_bytes = 0
         self._has_news, self._has_room, self._is_done = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._losses: deque[float] = deque(maxlen=MOST_LOSSES + 1)
+        self.copies = CopyRequests()
+        """What its program wants on the person's clipboard."""
         self.is_on_screen = True
         """Whether anybody sees it; else it is fed more slowly."""
 
@@ -166,6 +170,8 @@ class ConsoleScreen:
             return
         match step:
             case Output(data):
+                if self._is_whole:
+                    self.copies.hear(data, asyncio.get_running_loop().time())
                 # What it answers is nobody's: the hub's own emulator has answered.
                 await fed.feed(data)
             case Resized(rows, cols):
@@ -180,6 +186,7 @@ class ConsoleScreen:
         if self._fed is not None and self._fed is not self._shown:
             self._fed.kill()
         self._fed, self._is_whole, self._skips = None, False, False
+        self.copies.cut()
         self._fed = await self._terminals.open(screen.rows, screen.cols)
 
     def _show_newest(self) -> None:

@@ -18,6 +18,10 @@ from enum import StrEnum
 
 from cloche import ConsoleInfo
 from cloche.console_messages import LONGEST_SIDE, MOST_CELLS
+from cloche.printable import printable
+from cloche_tui.model.cells import glyphs_in
+from cloche_tui.model.clipboard import CopyRequest
+from cloche_tui.model.clipboard_text import ways_to_ask
 from cloche_tui.model.console_panes import is_boot
 from cloche_tui.model.roles import Line, Role, Span, line, plain_text
 
@@ -46,6 +50,7 @@ class Keys:
     ask: str = "a"
     take: str = "t"
     give: str = "g"
+    clipboard: str = "Y"
     way_out: str = "ctrl+]"
 
 
@@ -79,6 +84,8 @@ class ConsoleStatus:
     """Keys are the console's: we drive, or shall any moment, or did when the hub went away."""
     asking: str | None = None
     """The name of who asks us to drive."""
+    copying: CopyRequest | None = None
+    """What its program wants on our clipboard."""
     reason: str = ""
     """Why it has ended or failed."""
     can_drive: bool = True
@@ -148,24 +155,50 @@ def foot(status: ConsoleStatus, window: Size, keys: Keys, *, notice: str = "") -
         keys: what the keys are called.
         notice: something that is told for a moment, in the place of all but the way out.
     """
-    parts = [part for part in _parts(status, window, keys) if part]
+    spans: list[Span] = []
+    for number, part in enumerate(_fitted(status, window, keys, notice)):
+        spans += ([_BETWEEN] if number else []) + list(part)
+    return line(*spans)
+
+
+def tells_of_copying(status: ConsoleStatus, window: Size, keys: Keys, *, notice: str = "") -> bool:
+    """Whether the last line says what its program wants copied; as `foot`."""
+    told = _fitted(status, window, keys, notice)
+    return any(way in told for way in _ways_to_ask(status, keys))
+
+
+def _fitted(status: ConsoleStatus, window: Size, keys: Keys, notice: str) -> Sequence[Line]:
+    parts: list[Line] = []
+    # What a program wants is said in so many words that it takes no room from the rest, if that can be.
+    for way in _ways_to_ask(status, keys) or [()]:
+        parts = [part for part in _parts(status, window, keys, way) if part]
+        if _length(parts) <= window.cols:
+            break
     if notice:
         parts = [*parts[: status.has_keys], (Span(notice, Role.WARNING),)]
     while len(parts) > 1 and _length(parts) > window.cols:
         # Rather not said than half.
         parts.pop()
-    spans: list[Span] = []
-    for number, part in enumerate(parts):
-        spans += ([_BETWEEN] if number else []) + list(part)
-    return line(*spans)
+    return parts
 
 
 def _length(parts: Sequence[Line]) -> int:
-    words = sum(len(plain_text(part)) for part in parts)
+    words = sum(_cells(plain_text(part)) for part in parts)
     return words + len(_BETWEEN.text) * (len(parts) - 1)
 
 
-def _parts(status: ConsoleStatus, window: Size, keys: Keys) -> Iterator[Line]:
+def _cells(text: str) -> int:
+    return len(text) if text.isascii() else sum(glyph.cells for glyph in glyphs_in(printable(text)))
+
+
+def _ways_to_ask(status: ConsoleStatus, keys: Keys) -> Sequence[Line]:
+    if status.copying is None or status.info is None or status.phase not in (Phase.LIVE, Phase.ENDED):
+        return ()
+    key = f"{keys.way_out}, then {keys.clipboard}" if status.has_keys else keys.clipboard
+    return ways_to_ask(status.copying, label(status.info), key)
+
+
+def _parts(status: ConsoleStatus, window: Size, keys: Keys, copying: Line) -> Iterator[Line]:
     if status.has_keys:
         yield _key(keys.way_out, "leaves")
     match status.phase:
@@ -180,9 +213,11 @@ def _parts(status: ConsoleStatus, window: Size, keys: Keys) -> Iterator[Line]:
             yield (Span(status.reason or "it has ended", Role.WARNING),)
             if status.can_drive:
                 yield _key(keys.drive, "opens another")
+            yield copying
         case Phase.LIVE:
             yield _who_drives(status, keys)
             yield _who_asks(status, keys)
+            yield copying
             if status.is_scrolled:
                 yield (Span("older lines", Role.ACCENT),)
             yield _who_watches(status)

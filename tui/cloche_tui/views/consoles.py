@@ -249,13 +249,13 @@ class ConsolesArea(Container):
             title=pane.sandbox if sandbox is None else sandbox.name,
             is_new=is_new,
             can_drive=not dashboard.is_readonly,
-            keys=Keys(*(self._key_of(f"console.{action}") for action in ("drive", "ask", "take", "give"))),
+            keys=Keys(*map(self._key_of, ("drive", "ask", "take", "give", "clipboard"))),
         )
 
-    def _key_of(self, action: str) -> str:
-        """What the key of an action is called; its command, if it has none."""
-        keys = self.dashboard.keys.get(action, BY_ID[action].keys)
-        return keys[0] if keys else f":{BY_ID[action].command}"
+    def _key_of(self, name: str) -> str:
+        """What the key of an action about consoles is called; its command, if it has none."""
+        action = BY_ID[f"console.{name}"]
+        return next(iter(self.dashboard.keys.get(action.id, action.keys)), f":{action.command}")
 
     def _focus_pane(self) -> None:
         self._focused().focus()

@@ -30,6 +30,8 @@ from cloche_tui.messages import Said
 from cloche_tui.model.console_panes import is_boot
 from cloche_tui.model.console_status import ConsoleStatus, Keys, Phase, Size, foot, heading
 from cloche_tui.model.roles import Role
+from cloche_tui.widgets.pane_clipboard import PaneClipboard
+from cloche_tui.widgets.pane_painting import PanePainting
 from cloche_tui.widgets.styles import text_of
 from cloche_tui.widgets.terminal_driving import AGAIN_WITHIN_S, WAY_OUT_KEY
 from cloche_tui.widgets.terminal_view import TerminalView
@@ -41,8 +43,6 @@ NOTICE_S = 3.0
 """How long a notice stands."""
 QUIET_S = 0.7
 """How long no key may have been pressed before one means something again."""
-_BACKGROUND_S = 0.2
-"""From one frame to the next of a console without the focus."""
 _CLASSES = {Role.DRIVING: "-driving", Role.WATCHING: "-watching", Role.BAD: "-bad", Role.MUTED: "-over"}
 
 
@@ -114,8 +114,8 @@ class ConsolePane(Container):
         self._window = Size(24, 80)
         self._notice, self._notice_timer = "", None  # type: tuple[str, Timer | None]
         self._leaving: Timer | None = None
-        self._painting: Timer | None = None
-        self._touched_at = self._deaf_until = float("-inf")
+        self._painting, self._clipboard = PanePainting(self.view), PaneClipboard()
+        self._deaf_until = float("-inf")
         self._shown: tuple[ConsoleStatus, str, Size] | None = None
 
     def compose(self) -> ComposeResult:
@@ -157,7 +157,8 @@ class ConsolePane(Container):
             first = Phase.NONE if self._first_console is None else Phase.ATTACHING
             phase = Phase.OPENING if self._is_wanted_new else first
             return ConsoleStatus(phase, can_drive=self._can_drive, has_keys=self._is_wanted_new)
-        status = replace(self._link.status, is_scrolled=not self.view.is_at_end)
+        copying = self._link.screen.copies.newest(monotonic())
+        status = replace(self._link.status, is_scrolled=not self.view.is_at_end, copying=copying)
         if self._leaving is not None:
             status = replace(status, is_driving=False, has_keys=False)
         terminal = self._link.terminal
@@ -214,6 +215,12 @@ class ConsolePane(Container):
         """Lets who has asked drive."""
         self._do(ConsoleLink.give)
 
+    def let_copy(self) -> None:
+        """Puts on the clipboard what the program wants there, if the person was told of it."""
+        if self._link is not None:
+            copies, copy = self._link.screen.copies, self.app.copy_to_clipboard
+            self._say(self._clipboard.let(copies, self.status, self._keys, copy))
+
     def open_shell(self) -> None:
         """Opens a new shell here, and drives it."""
         if not self._can_drive:
@@ -262,22 +269,8 @@ class ConsolePane(Container):
         if self._link.terminal is not None:
             self.view.attach(self._link.terminal)
         self._link.screen.is_on_screen = self.view.is_seen
-        self._paint_soon()
+        self._painting.soon()
         self._sync()
-
-    def _paint_soon(self) -> None:
-        wait_s = 0.0 if self.view.has_focus else self._touched_at + _BACKGROUND_S - monotonic()
-        if wait_s <= 0:
-            self._paint()
-        elif self._painting is None:
-            self._painting = self.set_timer(wait_s, self._paint)
-
-    def _paint(self) -> None:
-        if self._painting is not None:
-            self._painting.stop()
-            self._painting = None
-        self._touched_at = monotonic()
-        self.view.touch()
 
     # Its edge, and whose keys are.
 
@@ -296,12 +289,13 @@ class ConsolePane(Container):
             if self.view.is_driving:
                 self.view.release()
                 self._deaf_until = monotonic() + QUIET_S
-        elif self.view.has_focus and not self.view.is_leaving:
+        elif self.view.has_focus:
             self.view.drive()
 
     def _show_edge(self, status: ConsoleStatus) -> None:
         self.border_title = text_of(self.app, heading(status, self._label))
         self.border_subtitle = text_of(self.app, foot(status, self._window, self._keys, notice=self._notice))
+        self._clipboard.shown(status, self._window, self._keys, self._notice)
         for role, name in _CLASSES.items():
             self.set_class(status.role is role, name)
         self.set_class(status.phase is Phase.AWAY, "-away")
@@ -335,7 +329,7 @@ class ConsolePane(Container):
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
     def _follow_focus(self) -> None:
-        self._paint_soon()
+        self._painting.soon()
         self._sync()
 
     # What its terminal tells.
@@ -365,11 +359,10 @@ class ConsolePane(Container):
     def _released(self, message: TerminalView.Released) -> None:
         """The way out was taken; once more at once, and it is not."""
         message.stop()
-        # First of all: from here on it is known that keys are not the console's.
+        self._say_no_more()
         if self._leaving is None:
             self._leaving = self.set_timer(AGAIN_WITHIN_S, self._leave)
-        self.view.is_leaving = False
-        self._say_no_more()
+        self._sync()
 
     @on(TerminalView.DriveAgain)
     def _drive_again(self, message: TerminalView.DriveAgain) -> None:

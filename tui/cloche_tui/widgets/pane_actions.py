@@ -26,6 +26,7 @@ PANE_ACTIONS: Mapping[str, Callable[[ConsolePane], object]] = {
     "console.ask": ConsolePane.ask,
     "console.take": ConsolePane.take,
     "console.give": ConsolePane.give,
+    "console.clipboard": ConsolePane.let_copy,
     "console.search_next": lambda pane: pane.view.step_match(-1),
     "console.search_previous": lambda pane: pane.view.step_match(1),
     "console.copy": lambda pane: pane.view.copy(),
