@@ -60,16 +60,6 @@ async def test_a_picture_takes_no_file_s_place_and_a_path_that_is_none_is_said(t
     assert (tmp_path / "a.txt").read_text() == "mine"
 
 
-async def test_a_picture_takes_no_file_s_place_and_a_path_that_is_none_is_said(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("mine")
-    async with whole_dashboard(tmp_path, size=(220, 30)) as desk:
-        await desk.press(":", *f"screendump {tmp_path / 'a.txt'}", "enter")
-        await desk.until("is there already")
-        await desk.press(":", *"screendump ~nobody-of-this-name/a.txt", "enter")
-        await desk.until("~nobody-of-this-name/a.txt cannot be written: No such file")
-    assert (tmp_path / "a.txt").read_text() == "mine"
-
-
 async def test_the_keys_are_written_to_a_file_that_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "keymap.toml"
     async with whole_dashboard(tmp_path, size=(220, 30)) as desk:
@@ -88,6 +78,36 @@ async def test_it_begins_with_the_console_that_was_asked_for_and_keeps_the_focus
         await desk.until("box")
         await desk.until_so(lambda: desk.app.consoles.display, "no console is shown")
         assert desk.app.view.has_focus_within
+
+
+@pytest.mark.parametrize(
+    ("width", "view", "is_beside"),
+    [
+        (80, "1", True), (80, "2", False), (80, "3", False), (80, "4", False),
+        (120, "1", True), (120, "2", True), (120, "3", False), (120, "4", False),
+        (170, "2", True), (170, "3", True), (170, "4", True),
+    ],
+)  # fmt: skip
+async def test_consoles_stand_beside_a_list_only_where_it_can_be_read_and_come_when_they_are_gone_to(
+    tmp_path: Path, width: int, view: str, is_beside: bool
+) -> None:
+    async with whole_dashboard(tmp_path, size=(width, 30)) as desk:
+
+        def is_shown() -> bool:
+            return desk.app.consoles.region.area > 0
+
+        await desk.press("enter")
+        await desk.until("○ watching")
+        await desk.press(view)
+        await desk.until_so(lambda: not desk.app.consoles.has_focus_within, "the list has not the focus")
+        await desk.until_so(lambda: is_shown() is is_beside, "the consoles stand where they should not")
+        await desk.press("shift+tab")
+        await desk.until_so(lambda: desk.app.consoles.has_focus_within and is_shown(), "no console is shown")
+        await desk.press(":")
+        await desk.pilot.pause()
+        assert is_shown()
+        await desk.press("escape", "escape")
+        await desk.until_so(lambda: is_shown() is is_beside, "the consoles stand where they should not")
 
 
 @pytest.mark.parametrize(

@@ -268,6 +268,7 @@ class DashboardApp(Frame):
     def on_descendant_focus(self) -> None:
         """Other keys mean something now."""
         self._show_footer()
+        app_actions.make_room(self)
 
     def begin_action(self, action_id: str, argument: str) -> None:
         """Has an action done by a worker."""

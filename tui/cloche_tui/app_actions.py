@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.app import SystemCommand
+from textual.widgets import Input
 
 from cloche.errors import BadRequest, CodedError
-from cloche_tui.actions import BY_ID, VIEWS, Completion, possible
+from cloche_tui.actions import BY_ID, VIEWS, Completion, Place, possible
 from cloche_tui.model.link import Lost, Up
 from cloche_tui.model.roles import Role
 from cloche_tui.model.sandbox_rows import ORDERS
@@ -77,6 +78,18 @@ def arguments(app: DashboardApp, kind: Completion | None) -> Iterable[str]:
         case Completion.SWITCH:
             return ["on", "off"]
     return []
+
+
+def make_room(app: DashboardApp) -> None:
+    """Has consoles stand beside the list that is looked at only where it can be read beside them (`app.tcss`).
+
+    Who goes to a console sees it in any case. A line that is typed into changes nothing.
+    """
+    if app.screen is app.screen_stack[0] and not isinstance(app.focused, Input):
+        place = app.situation().place
+        main = app.query_one("#main")
+        main.set_class(place is Place.APPROVALS, "-decides")
+        main.set_class(place in (Place.AUDIT, Place.FILES), "-reads")
 
 
 def place_line(app: DashboardApp) -> Text:
