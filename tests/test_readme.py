@@ -22,6 +22,9 @@ from cloche_hub.domain.audit_events import AuditName
 from cloche_hub.ports import Image
 from cloche_hub.setting_values import UidRange
 from cloche_hub.settings import ENV_PREFIX, Settings
+from cloche_tui.themes import OWN
+from cloche_tui.themes.files import read_theme
+from cloche_tui.themes.hubs import hub_mark, read_hub_marks
 from tests.e2e.conftest import RealHub
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +34,10 @@ TEXT = (ROOT / "README.md").read_text()
 def _snippets(language: str) -> list[str]:
     found = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     return [snippet for named, snippet in found if named == language]
+
+
+def _policies() -> list[str]:
+    return [snippet for snippet in _snippets("toml") if "[[rule]]" in snippet]
 
 
 # What each program of the README has in it and no other one has.
@@ -130,7 +137,7 @@ def test_the_program_with_files_does_what_it_says(hub: RealHub, tmp_path: Path) 
 
 @pytest.mark.machine
 def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
-    text, _ = _snippets("toml")
+    text, _ = _policies()
     (session,) = (snippet for snippet in _snippets("console") if "policy check" in snippet)
     (tmp_path / "policy.toml").write_text(text)
     hub = RealHub(tmp_path)
@@ -147,10 +154,20 @@ def test_the_policy_decides_as_it_says(tmp_path: Path) -> None:
         hub.stop()
 
 
+def test_the_dashboard_s_own_files_are_understood() -> None:
+    hubs, theme = (snippet for snippet in _snippets("toml") if "[[rule]]" not in snippet)
+    rules, problems = read_hub_marks(hubs)
+    assert problems == ()
+    assert hub_mark("wss://cloche.example:7070", rules).name == "production"
+    (own,) = (one for one in OWN if one.name == "cloche-dark")
+    mine = read_theme("mine", theme, {own.name: own})
+    assert (mine.primary, mine.background) == ("#7db3ea", own.background)
+
+
 @pytest.fixture
 def asking_hub(hub: RealHub, tmp_path: Path) -> RealHub:
     """A hub that asks a person about payments."""
-    _, text = _snippets("toml")
+    _, text = _policies()
     (tmp_path / "policy.toml").write_text(text)
     hub.start()
     return hub

@@ -6,7 +6,7 @@
     !web                     web is not in it; `!` stands before any word
     state=running,failed     the field is one of these; `*` in them is any text
     owner!=ann*              the field is none of these
-    label=team=blue          the label has that value; label=team: there is one; `*` in both
+    label=team=blue          the label has that value; `label=team`, there is one; `*` in both
     label!=team=blue         no label is so
 
 Every word must hold. Upper and lower case are the same. A text with `=`, or that begins with `!` or `/`, is quoted. A field

@@ -26,7 +26,7 @@ _TITLES = {
     "console": "Consoles",
     "approval": "Approvals",
     "audit": "Audit",
-    "file": "Files",
+    "files": "Files",
 }
 _OTHERS = "This program"
 
@@ -100,7 +100,10 @@ class HelpScreen(ModalScreen[None]):
                 table.add_row(Text(keys, accent), Text(action.title), Text(f":{action.command}", muted))
         for title, line in (
             ("While you drive a console", self._while_driving),
-            ("Behind /", "text, /regex/, !not, label=team:*, state=running; escape takes it away"),
+            (
+                "Behind /",
+                "text, /regex/, !not, state=running,failed, label=team=blue, with * for any text; escape takes it away",
+            ),
         ):
             table.add_row()
             table.add_row(Text(), Text(title, muted), Text())
