@@ -289,7 +289,7 @@ class ConsolePane(Container):
             if self.view.is_driving:
                 self.view.release()
                 self._deaf_until = monotonic() + QUIET_S
-        elif self.view.has_focus:
+        elif self.view.has_focus and not self.view.is_leaving:
             self.view.drive()
 
     def _show_edge(self, status: ConsoleStatus) -> None:
@@ -359,10 +359,11 @@ class ConsolePane(Container):
     def _released(self, message: TerminalView.Released) -> None:
         """The way out was taken; once more at once, and it is not."""
         message.stop()
-        self._say_no_more()
+        # First of all: from here on it is known that keys are not the console's.
         if self._leaving is None:
             self._leaving = self.set_timer(AGAIN_WITHIN_S, self._leave)
-        self._sync()
+        self.view.is_leaving = False
+        self._say_no_more()
 
     @on(TerminalView.DriveAgain)
     def _drive_again(self, message: TerminalView.DriveAgain) -> None:
