@@ -49,6 +49,13 @@ async def test_a_filter_that_is_wrong_says_why(tmp_path: Path) -> None:
     async with whole_dashboard(tmp_path) as desk:
         await desk.press("/", *"re:(")
         await desk.until("/re:(", "is no expression")
+        # Enter keeps no other filter than the one that is typed.
+        await desk.press("enter")
+        await desk.until("/re:(", "is no expression")
+        await desk.press("backspace")
+        await desk.press(*"web", "enter")
+        await desk.until_so(lambda: desk.last_line.endswith("/re:web"), "the filter is not kept")
+        await desk.until_gone("● running  box")
 
 
 async def test_a_filter_that_is_kept_is_seen_and_remembered(tmp_path: Path) -> None:

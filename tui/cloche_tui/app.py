@@ -331,11 +331,11 @@ class DashboardApp(Frame):
 
     @on(FilterBar.Left)
     def _leave_filter(self, message: FilterBar.Left) -> None:
-        self.query_one(FilterBar).close()
-        if not message.is_kept:
-            self._keep_filter("")
-            self.view.set_filter(None)
-        self._give_focus_back()
+        if self.query_one(FilterBar).gives_way(message):
+            if not message.is_kept:
+                self._keep_filter("")
+                self.view.set_filter(None)
+            self._give_focus_back()
 
     def _keep_filter(self, text: str) -> None:
         name = self.view.id or ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cloche_tui.model.commands import History, complete
+from cloche_tui.model.roles import Role
 from cloche_tui.widgets.bars import CommandBar, FilterBar
 from tests.tui.support import HostApp, screen_text
 
@@ -89,6 +90,20 @@ async def test_escape_takes_a_filter_away() -> None:
         await pilot.press("escape")
         await pilot.pause()
     assert [message.is_kept for message in host.heard if isinstance(message, FilterBar.Left)] == [False]
+
+
+async def test_a_line_that_is_wrong_stays_until_it_is_right_or_given_up() -> None:
+    bar = FilterBar(History())
+    async with HostApp(bar).run_test(size=(60, 4)):
+        bar.open("re:(")
+        bar.tell("that is no expression", Role.BAD)
+        assert not bar.gives_way(FilterBar.Left(is_kept=True))
+        assert bar.display
+        assert bar.gives_way(FilterBar.Left(is_kept=False))
+        bar.open("re:x")
+        bar.tell("1/2")
+        assert bar.gives_way(FilterBar.Left(is_kept=True))
+        assert not bar.display
 
 
 async def test_what_stands_at_the_right_does_nothing_to_the_terminal() -> None:

@@ -41,7 +41,11 @@ class _Line(Input):
 
 
 class _Bar(Horizontal):
-    """A sign, a line that is typed into, and something at its right."""
+    """A sign, a line that is typed into, and something at its right.
+
+    Attributes:
+        is_wrong: whether what stands at the right says that what is typed is wrong.
+    """
 
     DEFAULT_CSS = """
     _Bar { height: 1; display: none; background: $panel; }
@@ -52,6 +56,7 @@ class _Bar(Horizontal):
 
     def __init__(self, history: History) -> None:
         super().__init__()
+        self.is_wrong = False
         self.line = _Line(history)
         self._aside = Static("", classes="aside", markup=False)
 
@@ -63,6 +68,7 @@ class _Bar(Horizontal):
 
     def tell(self, text: str, role: Role = Role.MUTED) -> None:
         """Shows something at the right."""
+        self.is_wrong = role is Role.BAD
         self._aside.update(
             Text(f" {printable(text)} ", style_of(self.app, role), no_wrap=True, overflow="ellipsis")
         )
@@ -163,6 +169,12 @@ class FilterBar(_Bar):
         if text := event.value.strip():
             self.line.history.add(text)
         self.post_message(self.Left(is_kept=bool(text)))
+
+    def gives_way(self, left: Left) -> bool:
+        """Takes the line away, unless what would be kept is wrong: what is shown is by what was typed before."""
+        if not (stays := left.is_kept and self.is_wrong):
+            self.close()
+        return not stays
 
     def on_key(self, event: events.Key) -> None:
         """Leaves, and takes the filter away."""
