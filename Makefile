@@ -9,10 +9,10 @@ bin := .venv/bin
 # `make setup PYTHON=python3.12` makes the virtual environment with that interpreter.
 export PYTHON
 
-.PHONY: help setup demo test check format bench fuzz lock clean
+.PHONY: help setup demo test check format bench fuzz screenshots lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what is missing (system packages by apt, the rest in .venv); at once when nothing is
 	@tools/setup.sh
@@ -35,6 +35,10 @@ bench: setup ## measure Cloche beside the bare limit of this host
 
 fuzz: setup ## search longer for inputs that break a promise, with new random ones every time
 	$(bin)/pytest -m 'not machine' --hypothesis-profile=fuzz --timeout=0 $(or $(FUZZ),tests)
+
+screenshots: setup ## take pictures of the dashboard before real machines, into screenshots/
+	@tools/screenshots/setup.sh
+	@$(bin)/python -m tools.screenshots $(SCENES)
 
 format: setup ## put the code in shape
 	$(bin)/ruff format
