@@ -155,7 +155,7 @@ class Terminals:
             ours.close()
             if process is not None:
                 process.kill()
-                self._strays.add(process)
+                self._strays = {one for one in self._strays if not one.has_ended} | {process}
             raise
         return calls, process
 

@@ -67,6 +67,20 @@ async def shown(terminals: Terminals) -> _Screen:
     return _Screen(terminals)
 
 
+async def test_a_terminal_that_is_there_only_after_the_end_is_ended(
+    terminals: Terminals, shown: _Screen
+) -> None:
+    async with shown.running():
+        await shown.screen.put(SIZE)
+        # The first one is on its way.
+        await until(lambda: not shown.screen._waiting)
+        shown.screen.close()
+        await within(shown.screen.wait_shown())
+        assert shown.screen.terminal is None
+        assert len(terminals._open) == 1
+        await until(lambda: all(one.has_ended for one in terminals._open))
+
+
 async def test_a_screen_is_shown_when_it_is_whole_and_then_as_it_changes(shown: _Screen) -> None:
     async with shown.running():
         await shown.show(SIZE, Output(b"half"))

@@ -54,7 +54,7 @@ class ConsoleScreen:
         self._shown: ApartTerminal | None = None
         self._fed: ApartTerminal | None = None
         """Takes what comes; another one than is shown while its screen is not whole, or the older is still read."""
-        self._is_whole = self._is_held = False
+        self._is_whole = self._is_held = self._is_closed = False
         self._skips = True
         """What comes is for a terminal that is gone."""
         self._waiting: deque[ScreenEvent] = deque()
@@ -111,7 +111,7 @@ class ConsoleScreen:
             if terminal is not None:
                 terminal.kill()
         self._shown = self._fed = None
-        self._skips = True
+        self._skips = self._is_closed = True
 
     # What is done with it.
 
@@ -187,7 +187,11 @@ class ConsoleScreen:
             self._fed.kill()
         self._fed, self._is_whole, self._skips = None, False, False
         self.copies.cut()
-        self._fed = await self._terminals.open(screen.rows, screen.cols)
+        fed = await self._terminals.open(screen.rows, screen.cols)
+        if self._is_closed:
+            fed.kill()
+        else:
+            self._fed = fed
 
     def _show_newest(self) -> None:
         """Puts the terminal that is fed in the place of the one that is shown, if it is whole and the other not held."""
