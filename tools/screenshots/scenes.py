@@ -273,5 +273,5 @@ SCENES = (
     Scene("files", _files, WIDE),
 )
 """With a hub that is at work."""
-LAST = (Scene("connection-lost", _lost),)
+LAST = (Scene("connection-lost", _lost, WIDE),)
 """After these nobody reaches the hub."""

@@ -148,7 +148,7 @@ class Road:
     """The way of clients to the hub, a TCP port on loopback; it can be cut."""
 
     def __init__(self, socket: Path) -> None:
-        self._socket = socket
+        self.socket = socket
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
 
@@ -164,7 +164,7 @@ class Road:
             writer.transport.abort()
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        hub_reader, hub_writer = await asyncio.open_unix_connection(self._socket)
+        hub_reader, hub_writer = await asyncio.open_unix_connection(self.socket)
         self._writers |= {writer, hub_writer}
         with contextlib.suppress(OSError):
             async with asyncio.TaskGroup() as both:
@@ -241,7 +241,7 @@ async def furnish(stage: Stage) -> None:
     for owner in dict.fromkeys(wanted.owner for wanted in SANDBOXES):
         _, token = await stage.hub.tokens.create(owner, owner=owner)
         people[owner] = await stage.held.enter_async_context(
-            await Hub.connect(f"unix://{stage.road._socket}", token)  # noqa: SLF001 - its own module's
+            await Hub.connect(f"unix://{stage.road.socket}", token)
         )
 
     @stage.hub.callback("*")
