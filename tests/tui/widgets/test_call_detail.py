@@ -41,6 +41,22 @@ async def test_it_shows_who_asks_and_the_call() -> None:
         ]
 
 
+async def test_what_does_not_fit_goes_on_under_what_it_belongs_to() -> None:
+    one = CallDetail()
+    app = HostApp(one)
+    async with app.run_test(size=(40, 24)) as pilot:
+        one.show(apr(1, rule_reason="whoever pays has a look"), now=NOW)
+        await pilot.pause()
+        shown = screen_text(app).split("\n")
+        assert [line.rstrip() for line in shown[3:5]] == [
+            " held by  by hand: whoever pays has a",
+            "          look",
+        ]
+        await pilot.resize_terminal(100, 24)
+        await pilot.pause()
+        assert "whoever pays has a look" in screen_text(app)
+
+
 async def test_nothing_is_shown_of_none() -> None:
     async with detail() as (app, one, pilot):
         one.show(LONG, now=NOW)

@@ -116,7 +116,9 @@ class CallDetail(Vertical):
         if width <= 2 * _NAMES:
             self._write("about", self._about)
             return
-        self._write("about", [row for one in self._about for row in wrap(one, width, indent=_NAMES)])
+        self._write(
+            "about", [_aligned(row) for one in self._about for row in wrap(one, width, indent=_NAMES)]
+        )
 
     def _write(self, place: str, lines: Sequence[Line]) -> None:
         # Each second, and mostly nothing has changed: a widget that is written anew is laid out anew.
@@ -124,6 +126,13 @@ class CallDetail(Vertical):
             return
         self._written[place] = lines
         self.query_one(f"#{place}", Static).update(text_of(self.app, *lines))
+
+
+def _aligned(row: Line) -> Line:
+    """A row that goes on with what the one above had no room for, without the blank it was broken at."""
+    if len(row) > 1 and row[0].text == " " * _NAMES:
+        return (row[0], Span(row[1].text.lstrip(), row[1].role), *row[2:])
+    return row
 
 
 def _named(name: str, text: Line) -> Line:
