@@ -188,7 +188,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("table.reverse", "Sort the other way round", "reverse", ("S",), _TABLE | _FILES),
     Action("table.freeze", "Hold the table still, or let it go", "freeze", ("Z",), _TABLE, "freeze"),
     # Consoles.
-    Action("console.open", "Look into the selected sandbox's console", "open", ("enter",), _TABLE, "console", _ON_SANDBOX, Completion.SANDBOX, cli=_with_names("cloche attach --watch")),
+    Action("console.open", "Look into this sandbox, or into all marked", "open", ("enter",), _TABLE, "console", _ON_SANDBOX, Completion.SANDBOX, cli=_with_names("cloche attach --watch")),
     Action("console.new", "Open a new shell in the sandbox", "shell", ("c",), _TABLE | _CONSOLE, needs=_ON_SANDBOX | {Need.CHANGES}, argument=Completion.SANDBOX, cli=_with_names("cloche shell")),
     Action("console.drive", "Type into this console", "drive", ("enter", "i"), _CONSOLE, "drive", _ON_CONSOLE | {Need.CHANGES}, cli=_with_console("cloche attach")),
     Action("console.ask", "Ask whoever drives to let you", "ask", ("a",), _CONSOLE, "ask", _ON_CONSOLE | {Need.CHANGES}),

@@ -14,6 +14,7 @@ from textual.widgets import Input
 
 from cloche.errors import BadRequest, CodedError
 from cloche_tui.actions import BY_ID, VIEWS, Completion, Place, possible
+from cloche_tui.model.console_panes import Layout
 from cloche_tui.model.link import Lost, Up
 from cloche_tui.model.roles import Role
 from cloche_tui.model.sandbox_rows import ORDERS
@@ -74,7 +75,7 @@ def arguments(app: DashboardApp, kind: Completion | None) -> Iterable[str]:
         case Completion.COLUMN:
             return list(ORDERS)
         case Completion.LAYOUT:
-            return app.consoles.layouts
+            return [layout.value for layout in Layout]
         case Completion.SWITCH:
             return ["on", "off"]
     return []

@@ -76,6 +76,19 @@ def test_a_new_console_is_another_one_than_all_there_are() -> None:
     assert _names(panes.opened("sb_a", None, is_new=True)) == "a a"
 
 
+def test_several_sandboxes_are_shown_together_in_a_layout_that_has_room_for_them() -> None:
+    one = _panes(Layout.BESIDE, "x")
+    two = one.together({"sb_a": None, "sb_x": "con_other"})
+    # What is shown of a sandbox already stays, in its place among the others.
+    assert (two.layout, [pane.console for pane in two.shown]) == (Layout.SPLIT, [None, "con_x"])
+    assert two.all[1] is one.all[0]
+    five = two.together(dict.fromkeys(f"sb_{name}" for name in "abcde"))
+    assert (five.layout, _shown(five)) == (Layout.GRID, "a b c d")
+    assert len({pane.key for pane in five.all}) == 4
+    assert five.next_key > max(pane.key for pane in five.all)
+    assert five.uncovered().layout is Layout.SPLIT
+
+
 def test_a_pane_without_a_console_gets_one_later() -> None:
     panes = Panes(layout=Layout.SPLIT).opened("sb_a", None).opened("sb_b", None)
     panes = panes.showing(1, "con_a")

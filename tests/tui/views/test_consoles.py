@@ -18,6 +18,7 @@ from cloche_tui.model.world import World
 from cloche_tui.views.view import ALL, TICK
 from cloche_tui.widgets import console_pane
 from cloche_tui.widgets.console_pane import ConsolePane
+from cloche_tui.widgets.terminal_view import TerminalView
 from tests.support.hub import until
 from tests.tui.feed.console_links import dashboard, shell
 from tests.tui.support import hub_on_fakes
@@ -59,6 +60,28 @@ async def test_opening_watches_the_newest_console_and_goes_there(bench: Bench) -
     assert bench.seen == "c"
     with pytest.raises(NotFound, match="no sandbox 'zebra'"):
         await bench.run("open", "zebra")
+
+
+async def test_the_sandboxes_that_are_marked_are_opened_side_by_side(bench: Bench) -> None:
+    fleet = bench.host.world.fleet
+    fleet.select(bench.sandbox("c"))
+    await bench.run("open", "b")
+    await bench.run("leave")
+    fleet.mark(bench.sandbox("a"))
+    await bench.run("open")
+    # One mark is no wish for several: what is selected is opened.
+    assert bench.seen == "c"
+    await bench.run("leave")
+    fleet.mark(bench.sandbox("b"))
+    await bench.run("open")
+    assert (bench.seen, bench.focused) == ("a b", "a")
+    await bench.run("leave")
+    fleet.mark(bench.sandbox("c"))
+    await bench.run("open")
+    assert (bench.seen, bench.focused) == ("a b c", "a")
+    # From within a pane it is about that pane's sandbox.
+    await bench.run("open", "b")
+    assert bench.focused == "b"
 
 
 async def test_nothing_is_meant_where_nothing_is_selected(bench: Bench) -> None:
@@ -148,7 +171,6 @@ async def test_layouts_show_one_two_or_four_and_the_list_where_there_is_room(ben
     await bench.until_seen("THE LIST")
     with pytest.raises(BadRequest, match="beside, split, grid, full"):
         await bench.run("layout", "huge")
-    assert bench.area.layouts == ["beside", "split", "grid", "full"]
 
 
 async def test_a_layout_that_covers_the_list_takes_the_focus_from_it(bench: Bench) -> None:
@@ -271,6 +293,20 @@ async def test_a_text_is_found_in_what_was_shown(bench: Bench, monkeypatch: pyte
         pane = bench.host.query_one(ConsolePane)
         assert pane.view.matches is None
         await bench.run("to_end")
+
+
+async def test_a_text_that_is_there_once_is_not_said_to_be_there_several_times(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.run("open", "a")
+    await bench.until_seen("a/1")
+
+    async def once(_self: TerminalView, text: str) -> int:
+        return len(text)
+
+    monkeypatch.setattr(TerminalView, "search", once)
+    await bench.run("search", "x")
+    assert bench.host.said[-1][0] == "found once"
 
 
 async def test_what_was_shown_is_copied_and_saved(bench: Bench, tmp_path: Path) -> None:

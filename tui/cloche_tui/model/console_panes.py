@@ -107,6 +107,19 @@ class Panes:
         place = self.focus if self.all[self.focus].key not in driven else next(undriven, self.focus)
         return replace(grown, all=_with(self.all, place, fresh), focus=place)
 
+    def together(self, consoles: Mapping[str, str | None]) -> Panes:
+        """Several sandboxes are to be shown at once: a pane of each, as far as there are panes, and nothing else.
+
+        Args:
+            consoles: of each sandbox, by its id, which console is shown if none of it is yet; None: it has none.
+        """
+        panes = replace(self, all=(), focus=0)
+        for sandbox, console in islice(consoles.items(), MOST_PANES):
+            known = next((pane for pane in self.all if pane.sandbox == sandbox), None)
+            pane = known or Pane(panes.next_key, sandbox, console)
+            panes = replace(panes, all=(*panes.all, pane), next_key=panes.next_key + (known is None))
+        return panes.arranged(next(layout for layout in _ROUND if ROOM[layout] >= len(panes.all)))
+
     def showing(self, key: int, console: str | None) -> Panes:
         """A pane shows another console of its sandbox now."""
         changed = (replace(pane, console=console) if pane.key == key else pane for pane in self.all)

@@ -93,11 +93,6 @@ class ConsolesArea(Container):
         """The app."""
         return cast("Dashboard", cast("Any", self.app))
 
-    @property
-    def layouts(self) -> list[str]:
-        """The names of all layouts."""
-        return [layout.value for layout in Layout]
-
     # As a view has it.
 
     def show(self, world: World, topics: AbstractSet[str]) -> None:
@@ -148,9 +143,7 @@ class ConsolesArea(Container):
             console: its id; None: the newest open one, or what the machine says.
             takes_focus: whether its pane has the focus then.
         """
-        if console is None and (newest := newest_console(self._consoles_of(sandbox))) is not None:
-            console = newest.id
-        self._arrange(self._panes.opened(sandbox, console, driven=self._driven))
+        self._arrange(self._panes.opened(sandbox, console or self._newest(sandbox), driven=self._driven))
         if takes_focus:
             self._focus_pane()
 
@@ -180,6 +173,9 @@ class ConsolesArea(Container):
 
     def _consoles_of(self, sandbox: str) -> Iterable[ConsoleInfo]:
         return self.dashboard.world.consoles.of(sandbox)
+
+    def _newest(self, sandbox: str) -> str | None:
+        return None if (one := newest_console(self._consoles_of(sandbox))) is None else one.id
 
     def _focused(self) -> ConsolePane:
         """The pane that has the focus, or had it last.
@@ -232,11 +228,8 @@ class ConsolesArea(Container):
         self.set_class(bool(panes.all), "-open")
         if isinstance(self.parent, Container):
             self.parent.set_class(panes.covers, "-full")
-        self._remember()
-        self.post_message(ChoiceChanged())
-
-    def _remember(self) -> None:
         self.dashboard.remembered.set(_REMEMBERED, to_plain(self._panes))
+        self.post_message(ChoiceChanged())
 
     def _made(self, pane: Pane, *, is_new: bool) -> ConsolePane:
         dashboard = self.dashboard
@@ -288,7 +281,7 @@ class ConsolesArea(Container):
         for key, widget in self._grid:
             if widget is message.pane:
                 self._panes = self._panes.showing(key, message.console)
-        self._remember()
+        self.dashboard.remembered.set(_REMEMBERED, to_plain(self._panes))
 
     @on(ConsolePane.StatusChanged)
     def _status_changed(self, message: ConsolePane.StatusChanged) -> None:
@@ -313,7 +306,12 @@ class ConsolesArea(Container):
         return do
 
     async def _open(self, argument: str) -> None:
-        self.open(self._meant(argument))
+        marked = () if argument or self.has_focus_within else self.dashboard.world.fleet.marks
+        if len(marked) > 1:
+            self._arrange(self._panes.together({sandbox: self._newest(sandbox) for sandbox in marked}))
+            self._focus_pane()
+        else:
+            self.open(self._meant(argument))
 
     async def _open_new(self, argument: str) -> None:
         panes = self._panes.opened(self._meant(argument), None, driven=self._driven, is_new=True)
@@ -344,7 +342,9 @@ class ConsolesArea(Container):
             return
         found = await pane.view.search(text)
         if found:
-            self.dashboard.say(f"{found} times: n and N go from one to the next")
+            self.dashboard.say(
+                "found once" if found == 1 else f"{found} times: n and N go from one to the next"
+            )
         else:
             self.dashboard.say(f"not found: {text}", Role.WARNING)
 
@@ -392,8 +392,8 @@ class ConsolesArea(Container):
 
     async def _arrange_as(self, name: str) -> None:
         self._focused()
-        if name and name not in self.layouts:
-            raise BadRequest(f"there is no layout {name!r}: {', '.join(self.layouts)}")
+        if name and name not in list(Layout):
+            raise BadRequest(f"there is no layout {name!r}: {', '.join(Layout)}")
         at_list = not self.has_focus_within
         self._arrange(self._panes.arranged(Layout(name)) if name else self._panes.turned())
         if at_list and self._panes.covers:
