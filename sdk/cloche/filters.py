@@ -15,7 +15,8 @@ a thing does not have is like no value: `=` does not hold, `!=` does.
 What it is not: a view's. A list says what its things have (`Fields`); the hub makes SQL of `Filter.message`.
 
 SAFETY: an expression is put to texts that guests write. One that could take exponential time on them is refused, and
-only a text's first `MAX_SEARCHED` characters are searched. Who searches on behalf of others bounds the time as well.
+only a text's first `MAX_SEARCHED` characters are searched; fewer by one that says `.*` or the like more than once. Who
+searches on behalf of others bounds the time as well.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ class Term:
             case Kind.TEXT:
                 return any(self.values[0] in text for text in fields.folded)
             case Kind.REGEX:
-                search = _expression(self.values[0]).search
-                return any(search(text, 0, MAX_SEARCHED) for text in fields.texts)
+                search, most = _expression(self.values[0]).search, _searched(self.values[0])
+                return any(search(text, 0, most) for text in fields.texts)
             case Kind.FIELD:
                 return self._is_one(fields.values.get(self.name))
             case Kind.LABEL:
@@ -264,9 +265,25 @@ def _checked(expression: str) -> str:
 
 @lru_cache(maxsize=64)
 def _expression(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
+    # What anything may stand before is found as well without it, and much sooner where it is not there.
+    return re.compile(_ANYTHING_FIRST.sub("", text), re.IGNORECASE)
 
 
+@lru_cache(maxsize=64)
+def _searched(expression: str) -> int:
+    """Characters of a text that an expression is put to: its time grows with their number to the power of its wide repeats."""
+    repeats, before = 0, ""
+    for piece in _PIECE.findall(_ANYTHING_FIRST.sub("", expression)):
+        is_many = piece in "*+" or (piece[0] == "{" and len(piece) > 2)
+        repeats += is_many and (before in _WIDE or before.startswith("[^"))
+        before = piece
+    return _SEARCHED_BY_REPEATS[min(repeats, len(_SEARCHED_BY_REPEATS) - 1)]
+
+
+_ANYTHING_FIRST = re.compile(r"\A\.\*\??(?![*+?{])")
+_WIDE = frozenset((".", r"\S", r"\D", r"\W", r"\w"))
+"""What matches nearly every character; `[^…]` does as well."""
+_SEARCHED_BY_REPEATS = (MAX_SEARCHED, MAX_SEARCHED, 512, 160, 64)
 _PIECE = re.compile(
     r"""\\.                           # escaped
       | \[\^?\]?(?:\\.|[^\]\\])*\]    # a class

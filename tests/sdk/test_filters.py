@@ -189,3 +189,31 @@ def test_a_filter_travels_as_plain_values() -> None:
 )  # fmt: skip
 def test_a_pattern_is_like_a_whole_text(pattern: str, text: str, is_so: bool) -> None:
     assert is_like(pattern, text) is is_so
+
+
+@pytest.mark.parametrize(
+    ("expression", "searched"),
+    [
+        ("a.*b", 4096),
+        ("a.*b.*c", 512),
+        (r"a\S+b[^x]{2,}c", 512),
+        ("a.*b.*c.*d", 160),
+        (".*a" * 9, 64),
+        (r"\d+-\d+-\d+", 4096),
+    ],
+)
+def test_the_more_an_expression_may_run_over_the_less_of_a_text_is_searched(
+    expression: str, searched: int
+) -> None:
+    wanted = parse_filter(f"/(?:{expression}|end)/")
+    assert wanted is not None
+    assert wanted.matches(Fields.of("\n" * (searched - 3) + "end"))
+    assert not wanted.matches(Fields.of("\n" * (searched - 2) + "end"))
+
+
+def test_what_may_stand_first_costs_no_time() -> None:
+    # With it, this would take a minute.
+    wanted = parse_filter("/.*error.*timeout/")
+    assert wanted is not None
+    assert not wanted.matches(Fields.of("error" * 819))
+    assert wanted.matches(Fields.of("an error, then a timeout"))
