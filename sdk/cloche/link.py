@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import secrets
 import ssl
@@ -349,7 +350,10 @@ class Link:
             return HubNotRunning(f"what listens at {self.address.text} is no Cloche hub ({error})")
         if self.address.own:
             return HubNotRunning("no hub is running; start one with: cloche hub --background")
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        number = getattr(error, "errno", None) or 0
+        # asyncio puts a call in Python's words in place of what the system says; names that are not found have numbers < 0.
+        told = os.strerror(number) if number > 0 else getattr(error, "strerror", None)
+        reason = told or str(error) or type(error).__name__
         return HubNotRunning(f"no hub answers at {self.address.text} ({reason}); is the address right?")
 
     async def _part(self) -> None:
