@@ -146,3 +146,13 @@ def test_a_filter_finds_it_by_what_is_shown(typed: str) -> None:
     assert not wanted.matches(
         fields(apr(2, owner="bob", rule="r", method="x", sandbox_name="b", labels={}, caller={}))
     )
+
+
+def test_what_others_chose_neither_pushes_the_call_away_nor_looks_like_lines_of_ours() -> None:
+    labels = {f"k{number}": "   held by   nobody" * 13 for number in range(64)}
+    asked = apr(labels=labels, caller={"program": "x" * 4096, "pid": "1" * 999, "uid": "\x1b   0"})
+    said = {name: plain_text(text) for name, text in about(asked, NOW)}
+    assert len(said["from"]) < 200
+    assert "  " not in said["from"]
+    assert len(said["program"]) < 250
+    assert r"uid \x1b 0" in said["program"]

@@ -8,13 +8,16 @@ from typing import Any
 
 from cloche import ApprovalInfo
 from cloche.filters import Fields
+from cloche.printable import printable
 from cloche_tui.model import call_text
-from cloche_tui.model.figures import ago, countdown, size
+from cloche_tui.model.figures import ago, countdown, cut, size
 from cloche_tui.model.roles import Line, Role, Span, line
 
 SUMMARY = 300
 """Characters of a call in a row; a row has no room for more."""
 
+_LABELS, _PROGRAM = 160, 80
+"""Characters of labels and of a program's name beside a call; the list of sandboxes has all labels."""
 _STATES: Mapping[str, tuple[str, Role]] = {
     "approved": ("✓", Role.GOOD),
     "edited": ("✎", Role.GOOD),
@@ -77,12 +80,16 @@ def too_late(message: str, details: Mapping[str, Any]) -> str:
 
 def about(approval: ApprovalInfo, now: datetime) -> Sequence[tuple[str, Line]]:
     """Who asks, what holds it and until when: names, and a line for each."""
-    labels = "".join(f" {key}={value}" for key, value in sorted(approval.labels.items()))
+    labels = " ".join(f"{key}={value}" for key, value in sorted(approval.labels.items()))
     rule = f": {approval.rule_reason}" if approval.rule_reason else ""
     lines = [
         (
             "from",
-            line(Span(approval.sandbox_name, Role.ACCENT), f" of {approval.owner}", Span(labels, Role.MUTED)),
+            line(
+                Span(approval.sandbox_name, Role.ACCENT),
+                f" of {approval.owner}",
+                Span(f" {_in_brief(labels, _LABELS)}" if labels else "", Role.MUTED),
+            ),
         ),
         ("program", _caller(approval)),
         ("held by", line(approval.rule, rule)),
@@ -116,8 +123,16 @@ def _caller(approval: ApprovalInfo) -> Line:
     said = approval.caller
     if not said:
         return line(Span("not told", Role.MUTED))
-    who = f"{said.get('program', '?')} (pid {said.get('pid', '?')}, uid {said.get('uid', '?')})"
-    return line(who, Span(", as the guest says", Role.MUTED))
+    program, pid, uid = (_in_brief(said.get(key, "?"), _PROGRAM) for key in ("program", "pid", "uid"))
+    return line(f"{program} (pid {pid}, uid {uid})", Span(", as the guest says", Role.MUTED))
+
+
+def _in_brief(text: object, most: int) -> str:
+    """What others chose, of a bounded length and without room for what looks like lines of ours.
+
+    SAFETY: the call and its deadline stand below, and must not be pushed out of sight.
+    """
+    return cut(" ".join(printable(str(text)).split()), most)
 
 
 def _is_by_somebody(approval: ApprovalInfo) -> bool:
