@@ -164,8 +164,12 @@ def tell_story(demo: Demo, home: Path) -> None:
         demo.say("The code has asked for something that costs money. It waits, and so does its call:")
         demo.step("approvals", "ls")
         if has_person:
-            demo.say("You are the person. The dashboard shows the call, and the code's console beside it:")
-            demo.show("a approves the call, e edits it first, d denies it; ? helps, q leaves")
+            demo.say(
+                "You are the person. The dashboard shows the call, and the code's console where there is room:"
+            )
+            demo.show(
+                "a approves the call, e edits it first, d denies it; o goes to the console; ? helps, q leaves"
+            )
             demo.open_dashboard("demo/program", "--view", "approvals")
         else:
             demo.step("approvals", "show", approval)

@@ -81,17 +81,18 @@ async def test_it_begins_with_the_console_that_was_asked_for_and_keeps_the_focus
 
 
 @pytest.mark.parametrize(
-    ("width", "view", "is_beside"),
+    ("size", "view", "is_beside"),
     [
-        (80, "1", True), (80, "2", False), (80, "3", False), (80, "4", False),
-        (120, "1", True), (120, "2", True), (120, "3", False), (120, "4", False),
-        (170, "2", True), (170, "3", True), (170, "4", True),
+        ((80, 24), "1", True), ((80, 24), "2", False), ((80, 24), "3", False), ((80, 24), "4", False),
+        ((80, 40), "2", True), ((80, 40), "3", False),
+        ((120, 30), "1", True), ((120, 30), "2", True), ((120, 30), "3", False), ((120, 30), "4", False),
+        ((170, 30), "2", True), ((170, 30), "3", True), ((170, 30), "4", True),
     ],
 )  # fmt: skip
 async def test_consoles_stand_beside_a_list_only_where_it_can_be_read_and_come_when_they_are_gone_to(
-    tmp_path: Path, width: int, view: str, is_beside: bool
+    tmp_path: Path, size: tuple[int, int], view: str, is_beside: bool
 ) -> None:
-    async with whole_dashboard(tmp_path, size=(width, 30)) as desk:
+    async with whole_dashboard(tmp_path, size=size) as desk:
 
         def is_shown() -> bool:
             return desk.app.consoles.region.area > 0

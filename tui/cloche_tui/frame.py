@@ -60,6 +60,7 @@ class Frame(App[None], inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = False  # opened by an action, as everything else
     TITLE = "Cloche"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-normal"), (160, "-wide")]  # noqa: RUF012 - as Textual has it
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (36, "-high")]  # noqa: RUF012
 
     def __init__(self, **textual: object) -> None:
         super().__init__(**textual)  # type: ignore[arg-type]
