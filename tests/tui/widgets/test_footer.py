@@ -38,6 +38,12 @@ async def test_a_line_for_the_person_takes_their_place() -> None:
     assert await _last_line(60, Text(" saved")) == " saved"
 
 
+async def test_a_line_that_is_too_long_is_seen_to_go_on() -> None:
+    """Cut between two words it would look whole."""
+    said = Text(" there are: name, state, waits, cpu, memory", no_wrap=True, overflow="ellipsis")
+    assert await _last_line(30, said) == " there are: name, state, wait…"
+
+
 async def test_a_filter_that_is_kept_stands_at_the_end_whatever_else_there_is_no_room_for() -> None:
     footer = Footer()
     host = HostApp(footer)

@@ -32,7 +32,7 @@ class Footer(Widget):
     """The last line of the screen."""
 
     DEFAULT_CSS = """
-    Footer { height: 1; background: $panel; color: $foreground; }
+    Footer { height: 1; background: $panel; color: $foreground; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
     hints: reactive[Sequence[Hint]] = reactive((), init=False)
