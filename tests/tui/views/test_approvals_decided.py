@@ -106,7 +106,7 @@ async def test_an_edited_call_goes_on_with_what_the_person_saw_as_a_difference(t
         await pilot.press("enter")
         assert await result_of(call) == {"amount": 3, "to": "alice"}
         await desk.until(pilot, lambda: desk.world.inbox.decided)
-        assert desk.said == [("edited pay.send of box", Role.GOOD)]
+        assert desk.said == [("approved as edited: pay.send of box", Role.GOOD)]
         assert '-  "amount": 300,' in desk.text
 
 

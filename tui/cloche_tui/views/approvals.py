@@ -280,7 +280,9 @@ class ApprovalsView(View):
     def _decided(self, approval: ApprovalInfo) -> None:
         # The list learns of it as everybody does: from what the hub tells.
         self._detail.tell("")
-        self.dashboard.say(f"{approval.state} {approval.method} of {approval.sandbox_name}", Role.GOOD)
+        # An edit that is said to be done is not yet said to have let the call pass.
+        done = "approved as edited:" if approval.state == "edited" else approval.state
+        self.dashboard.say(f"{done} {approval.method} of {approval.sandbox_name}", Role.GOOD)
         self.list.leave(approval.id, now=self._clock())
         self._update()
 
