@@ -45,6 +45,23 @@ async def test_what_is_typed_behind_the_slash_filters_with_all_of_its_letters(tm
         await desk.until("web", "n new")
 
 
+async def test_what_is_typed_behind_a_command_waits_for_it(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press(*":approvals", "enter", *":help", "enter")
+        await desk.until("Show the calls that wait for a decision")
+        assert desk.app.view.id == "approvals"
+
+
+async def test_what_is_typed_behind_a_filter_is_no_part_of_it(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press(*"/web", "enter", "?")
+        await desk.until("Hold the table still")
+        await desk.press("x")
+        await desk.until_gone("Hold the table still")
+        await desk.press(*"/bo", "escape", "2")
+        await desk.until("Nothing waits for a decision.")
+
+
 async def test_a_filter_that_is_wrong_says_why(tmp_path: Path) -> None:
     async with whole_dashboard(tmp_path) as desk:
         await desk.press("/", *"re:(")

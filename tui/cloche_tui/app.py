@@ -14,6 +14,7 @@ import contextlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual import events, on
@@ -29,9 +30,10 @@ from cloche_tui import app_actions
 from cloche_tui.actions import BY_COMMAND, BY_ID, Action, Need, Place, Situation, meant_by, possible, refusal
 from cloche_tui.feed.session import Connect, Session
 from cloche_tui.frame import Frame, Options
+from cloche_tui.kept_filters import KeptFilters
 from cloche_tui.messages import Begun, ChoiceChanged, EventsArrived, LinkChanged, RunAction
 from cloche_tui.model.chosen import Chosen
-from cloche_tui.model.commands import History, complete, read_command
+from cloche_tui.model.commands import History, read_command
 from cloche_tui.model.roles import Role
 from cloche_tui.model.world import World
 from cloche_tui.remembered import Remembered
@@ -43,10 +45,11 @@ from cloche_tui.views.sandboxes import SandboxesView
 from cloche_tui.views.view import ALL, TICK, View
 from cloche_tui.widgets.attention import Attention
 from cloche_tui.widgets.banner import Banner
-from cloche_tui.widgets.bars import CommandBar, FilterBar
+from cloche_tui.widgets.bars import CommandBar, FilterBar, is_end_of_line
 from cloche_tui.widgets.footer import WHILE_DRIVING, Footer
-from cloche_tui.widgets.heading import Heading, Tab
+from cloche_tui.widgets.heading import Heading
 from cloche_tui.widgets.pane_actions import holds_keys_back
+from cloche_tui.widgets.typed_ahead import TypedAhead
 
 if TYPE_CHECKING:
     from cloche_term.apart.terminals import Terminals
@@ -81,14 +84,15 @@ class DashboardApp(Frame):
     ) -> None:
         super().__init__(**textual)
         self.options = options or Options()
+        self.is_readonly = self.options.is_readonly
         self.session = Session(connect, self.post_message)
         self.remembered, self.keys = remembered, keys
         self.world = World(self.session.state, now=datetime.now(UTC))
         self._terminals: Terminals | None = None
         self._leaving = asyncio.Event()
-        self._filter_texts = {name: remembered.get(f"{name}.filter", "") for name in SHOWN}
-        """By the names of views; empty: none."""
+        self._filters_kept, self._typed_ahead = KeptFilters(remembered), TypedAhead()
         self._focus_before: Widget | None = None
+        self._through_console: events.Key | None = None
         self._console_first = self.options.console
         calls = self.options.has_bell
         self._attention = Attention(self.put_out, name="Cloche", rings=calls, notifies=calls)
@@ -108,7 +112,7 @@ class DashboardApp(Frame):
             yield ConsolesArea(id="consoles")
         with Container(id="last-line"):
             yield FilterBar(History())
-            yield CommandBar(History(), self._complete)
+            yield CommandBar(History(), partial(app_actions.completions, self))
             yield Footer()
 
     def on_mount(self) -> None:
@@ -117,7 +121,7 @@ class DashboardApp(Frame):
         self.run_worker(self.session.run(), group="session")
         self.set_interval(_TICK_S, self._tick)
         self._show(ALL)
-        self._take_remembered_filters()
+        self._filters_kept.take_up(self.views)
         self.view.focus_main()
 
     async def _hold_terminals(self) -> None:
@@ -135,11 +139,6 @@ class DashboardApp(Frame):
         """Where emulators come from."""
         assert self._terminals is not None
         return self._terminals
-
-    @property
-    def is_readonly(self) -> bool:
-        """Whether nothing may be changed from here."""
-        return self.options.is_readonly
 
     @property
     def views(self) -> Sequence[View]:
@@ -196,12 +195,7 @@ class DashboardApp(Frame):
 
     def _show_heading(self) -> None:
         heading = self.query_one(Heading)
-        heading.tabs = [
-            Tab("1", "Sandboxes", "view.sandboxes"),
-            Tab("2", "Approvals", "view.approvals", badge=self.world.inbox.waiting),
-            Tab("3", "Audit", "view.audit"),
-            Tab("4", "Files", "view.files"),
-        ]
+        heading.tabs = app_actions.tabs(self)
         heading.current = f"view.{self.view.id}"
         heading.mark = self.options.mark
         heading.place = app_actions.place_line(self)
@@ -224,7 +218,7 @@ class DashboardApp(Frame):
 
     def _show_footer(self) -> None:
         footer, now = self.query_one(Footer), self.situation()
-        footer.filter = self._filter_texts.get(self.view.id or "", "")
+        footer.filter = self._filters_kept.of(self.view)
         footer.driving = WHILE_DRIVING if now.chosen.is_driving else ""
         there = [action for action in possible(now) if action.footer]
         keys = {action.id: self.keys.get(action.id, action.keys) for action in there}
@@ -239,14 +233,31 @@ class DashboardApp(Frame):
 
         In the order in which they come: who types `/web` means the line that `/` has opened, with all of it.
         """
-        if isinstance(event, events.Key) and (action := self._meant(event)) is not None:
-            event.stop()
-            if app_actions.is_quick(action.id):
-                await self.run_action_by_id(action.id)
-            else:
-                self.begin_action(action.id, "")
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            if self._typed_ahead.keeps(event) or await self._take_key(event):
+                return
+            if is_end_of_line(event, self.focused):
+                self._typed_ahead.hold()
+            self._through_console = event if self.consoles.has_focus_within else None
+        elif event is self._through_console and await self._take_key(event):
+            # It comes by once more, on its way up: nothing in the console wanted it.
             return
         await super().on_event(event)
+
+    async def _take_key(self, event: events.Key) -> bool:
+        """Does what a key means here; False: nothing."""
+        if (action := self._meant(event)) is None:
+            return False
+        event.stop()
+        await self._do(action.id)
+        return True
+
+    async def _do(self, action_id: str, argument: str = "") -> None:
+        """Does an action at once if it waits for nobody, else by a worker."""
+        if app_actions.is_quick(action_id):
+            await self.run_action_by_id(action_id, argument)
+        else:
+            self.begin_action(action_id, argument)
 
     def _meant(self, event: events.Key) -> Action | None:
         if self.screen is not self.screen_stack[0] or isinstance(self.focused, Input | TextArea):
@@ -307,11 +318,9 @@ class DashboardApp(Frame):
         """Shows a console in a pane, which has the focus then."""
         self.consoles.open(sandbox, console)
 
-    # The lines that are typed into.
-
     def open_filter(self, text: str = "") -> None:
         """Asks what the list is to show; as it was asked last if nothing else is given."""
-        text = text or self._filter_texts.get(self.view.id or "", "")
+        text = text or self._filters_kept.of(self.view)
         self._open_line(self.query_one(FilterBar), text)
         self._set_filter(text)
 
@@ -327,52 +336,42 @@ class DashboardApp(Frame):
             bar.tell(error.message, Role.BAD)
             return
         bar.tell("" if counts is None else "{}/{}".format(*counts))
-        self._keep_filter(text)
+        self._filters_kept.keep(self.view, text)
+
+    async def _let_keys_go(self) -> None:
+        """What was typed behind a line's end means what it means where the line's end has led."""
+        for key in self._typed_ahead.let_go():
+            await self.on_event(key)
 
     @on(FilterBar.Left)
     def _leave_filter(self, message: FilterBar.Left) -> None:
         if self.query_one(FilterBar).gives_way(message):
             if not message.is_kept:
-                self._keep_filter("")
+                self._filters_kept.keep(self.view, "")
                 self.view.set_filter(None)
             self._give_focus_back()
-
-    def _keep_filter(self, text: str) -> None:
-        name = self.view.id or ""
-        self._filter_texts[name] = text
-        self.remembered.set(f"{name}.filter", text)
-
-    def _take_remembered_filters(self) -> None:
-        for view in self.views:
-            if text := self._filter_texts.get(view.id or ""):
-                # One that was right for an earlier version may be wrong now.
-                with contextlib.suppress(BadRequest):
-                    view.set_filter(parse_filter(text))
+        self.call_after_refresh(self._let_keys_go)
 
     def open_commands(self, text: str = "") -> None:
         """Asks for a command."""
         self._open_line(self.query_one(CommandBar), text)
 
-    def _complete(self, text: str) -> Sequence[str]:
-        word = text.split(" ")[0]
-        action = BY_COMMAND.get(word)
-        kind = None if action is None else action.argument
-        return complete(text, BY_COMMAND, app_actions.arguments(self, kind))
-
     @on(CommandBar.Typed)
     async def _command(self, message: CommandBar.Typed) -> None:
-        self._leave_commands()
+        self.query_one(CommandBar).close()
+        self._give_focus_back()
         try:
             name, argument = read_command(message.line, BY_COMMAND)
+            await self._do(BY_COMMAND[name].id, argument)
         except BadRequest as error:
             self.say(error.message, Role.BAD)
-            return
-        self.begin_action(BY_COMMAND[name].id, argument)
+        self.call_after_refresh(self._let_keys_go)
 
     @on(CommandBar.Left)
     def _leave_commands(self) -> None:
         self.query_one(CommandBar).close()
         self._give_focus_back()
+        self.call_after_refresh(self._let_keys_go)
 
     def _open_line(self, line: FilterBar | CommandBar, text: str) -> None:
         self._focus_before = self.focused

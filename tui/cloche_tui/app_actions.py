@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from textual.app import SystemCommand
 from textual.widgets import Input
 
 from cloche.errors import BadRequest, CodedError
-from cloche_tui.actions import BY_ID, VIEWS, Completion, Place, possible
+from cloche_tui.actions import BY_COMMAND, BY_ID, VIEWS, Completion, Place, possible
+from cloche_tui.model.commands import complete
 from cloche_tui.model.console_panes import Layout
 from cloche_tui.model.link import Lost, Up
 from cloche_tui.model.roles import Role
@@ -21,6 +22,7 @@ from cloche_tui.model.sandbox_rows import ORDERS
 from cloche_tui.own_files import typed_path
 from cloche_tui.views.help import HelpScreen
 from cloche_tui.widgets.footer import WHILE_DRIVING
+from cloche_tui.widgets.heading import Tab
 from cloche_tui.widgets.styles import style_of
 
 if TYPE_CHECKING:
@@ -61,6 +63,12 @@ def offered(app: DashboardApp) -> Iterable[SystemCommand]:
         yield SystemCommand(action.title, f"{keys}  :{action.command}".strip(), begin)
 
 
+def completions(app: DashboardApp, text: str) -> Sequence[str]:
+    """What a command that is being typed could become."""
+    action = BY_COMMAND.get(text.split(" ")[0])
+    return complete(text, BY_COMMAND, arguments(app, None if action is None else action.argument))
+
+
 def arguments(app: DashboardApp, kind: Completion | None) -> Iterable[str]:
     """What a command's argument may be."""
     match kind:
@@ -91,6 +99,16 @@ def make_room(app: DashboardApp) -> None:
         main = app.query_one("#main")
         main.set_class(place is Place.APPROVALS, "-decides")
         main.set_class(place in (Place.AUDIT, Place.FILES), "-reads")
+
+
+def tabs(app: DashboardApp) -> Sequence[Tab]:
+    """The views as the heading names them."""
+    return [
+        Tab("1", "Sandboxes", "view.sandboxes"),
+        Tab("2", "Approvals", "view.approvals", badge=app.world.inbox.waiting),
+        Tab("3", "Audit", "view.audit"),
+        Tab("4", "Files", "view.files"),
+    ]
 
 
 def place_line(app: DashboardApp) -> Text:

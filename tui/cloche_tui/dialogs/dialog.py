@@ -11,17 +11,17 @@ from typing import ClassVar, TypeVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from cloche_tui.dialogs.modal import Modal
 from cloche_tui.model.roles import Line, Role, Span, line
 from cloche_tui.widgets.styles import text_of
 
 T = TypeVar("T")
 
 
-class Dialog(ModalScreen[T]):
+class Dialog(Modal[T]):
     """See the module. Its answer is None where it was left."""
 
     DEFAULT_CSS = """

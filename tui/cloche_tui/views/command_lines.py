@@ -8,15 +8,15 @@ from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from cloche.printable import printable
+from cloche_tui.dialogs.modal import Modal
 from cloche_tui.model.roles import Role
 from cloche_tui.widgets.styles import style_of
 
 
-class CommandLines(ModalScreen[None]):
+class CommandLines(Modal[None]):
     """The command lines, each with what it does; `y` copies the first, its number any other.
 
     Args:

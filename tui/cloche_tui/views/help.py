@@ -10,10 +10,10 @@ from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from cloche_tui.actions import EVERYWHERE, Action
+from cloche_tui.dialogs.modal import Modal
 from cloche_tui.model.roles import Role
 from cloche_tui.widgets.footer import key_name
 from cloche_tui.widgets.styles import style_of
@@ -35,7 +35,7 @@ def _title(action: Action) -> str:
     return _TITLES.get(action.group, _OTHERS)
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Modal[None]):
     """The help.
 
     Args:

@@ -10,6 +10,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from cloche.printable import printable
@@ -181,3 +182,8 @@ class FilterBar(_Bar):
         if event.key == "escape":
             event.stop()
             self.post_message(self.Left(is_kept=False))
+
+
+def is_end_of_line(key: events.Key, focused: Widget | None) -> bool:
+    """Whether a key ends what is typed into one of these lines, so that `Typed` or `Left` is to come."""
+    return isinstance(focused, _Line) and key.key in ("enter", "escape")
