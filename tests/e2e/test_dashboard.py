@@ -82,7 +82,7 @@ async def dashboard(hub: RealHub, folder: Path, *argv: str, **env: str) -> Async
     command = argv or (*CLOCHE, "tui")
     async with program_in_terminal(command, ROWS, COLS, env={**hub.env, **own, **env}, bound_s=12) as at:
         at.take(b"before\r\n")
-        await at.has_on_screen("running  box ", "q quit")
+        await at.has_on_screen("running  box ", "? help")
         yield at
 
 

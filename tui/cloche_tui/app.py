@@ -50,6 +50,7 @@ from cloche_tui.widgets.footer import WHILE_DRIVING, Footer
 from cloche_tui.widgets.heading import Heading
 from cloche_tui.widgets.pane_actions import holds_keys_back
 from cloche_tui.widgets.typed_ahead import TypedAhead
+from cloche_tui.widgets.work import begin
 
 if TYPE_CHECKING:
     from cloche_term.apart.terminals import Terminals
@@ -117,8 +118,8 @@ class DashboardApp(Frame):
 
     def on_mount(self) -> None:
         """Begins."""
-        self.run_worker(self._hold_terminals(), group="terminals")
-        self.run_worker(self.session.run(), group="session")
+        begin(self, self._hold_terminals, group="terminals")
+        begin(self, self.session.run, group="session")
         self.set_interval(_TICK_S, self._tick)
         self._show(ALL)
         self._filters_kept.take_up(self.views)
@@ -169,7 +170,7 @@ class DashboardApp(Frame):
         self._show(topics)
         if "all" in topics and (first := self._console_first):
             self._console_first = None
-            self.run_worker(app_actions.open_first(self, first), group="actions")
+            begin(self, partial(app_actions.open_first, self, first), group="actions")
 
     @on(LinkChanged)
     def _link(self, message: LinkChanged) -> None:
@@ -290,7 +291,7 @@ class DashboardApp(Frame):
             self.say("one decision at a time", Role.WARNING)
             return
         group = _DECIDING if Need.APPROVAL in BY_ID[action_id].needs else "actions"
-        self.run_worker(self.run_action_by_id(action_id, argument), group=group)
+        begin(self, partial(self.run_action_by_id, action_id, argument), group=group)
 
     async def run_action_by_id(self, action_id: str, argument: str = "") -> None:
         """Does an action, or says why it cannot be done."""

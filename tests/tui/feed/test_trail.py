@@ -128,7 +128,7 @@ async def test_a_hundred_thousand_events_are_scrolled_from_end_to_end_a_screen_a
             for place in range(first, first + screen):
                 row = reader.trail.row(place)
                 assert row is not None
-                assert row.about == f'"argv": ["print", "{place + 1}"]'
+                assert row.about == f'argv: ["print", "{place + 1}"]'
                 seen += 1
         assert seen == count
         assert sum(reader.trail.kept(number) is not None for number in range(1, count + 1)) <= MOST_ROWS

@@ -38,6 +38,7 @@ from cloche_tui.widgets.columns import Column
 from cloche_tui.widgets.strip_table import StripTable
 from cloche_tui.widgets.styles import text_of
 from cloche_tui.widgets.table_paint import TableRow
+from cloche_tui.widgets.work import begin
 
 if TYPE_CHECKING:
     from cloche.filters import Filter
@@ -117,7 +118,7 @@ class AuditView(View):
 
     def _begin(self) -> TrailFeed:
         self._feed = TrailFeed(self.dashboard.session, self.trail, self._changed)
-        self.run_worker(self._feed.run(), group="trail")
+        begin(self, self._feed.run, group="trail")
         return self._feed
 
     def on_resize(self, event: events.Resize) -> None:

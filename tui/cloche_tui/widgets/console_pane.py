@@ -35,6 +35,7 @@ from cloche_tui.widgets.pane_painting import PanePainting
 from cloche_tui.widgets.styles import text_of
 from cloche_tui.widgets.terminal_driving import AGAIN_WITHIN_S, WAY_OUT_KEY
 from cloche_tui.widgets.terminal_view import TerminalView
+from cloche_tui.widgets.work import begin
 
 if TYPE_CHECKING:
     from cloche_term.apart.terminals import Terminals
@@ -250,7 +251,7 @@ class ConsolePane(Container):
             on_said=self._say,
             can_drive=self._can_drive,
         )
-        self._work = self.run_worker(link.run(), group="console")
+        self._work = begin(self, link.run, group="console")
 
     def _drop(self) -> None:
         self._come_back()

@@ -41,6 +41,7 @@ from cloche_tui.widgets.terminal_strips import (
     strip_of,
     text_strip,
 )
+from cloche_tui.widgets.work import begin
 
 if TYPE_CHECKING:
     from cloche_term.apart.paintings import Painting
@@ -291,8 +292,8 @@ class TerminalCanvas(Widget):
 
     def on_mount(self) -> None:
         """Begins to paint."""
-        self.run_worker(self._paint_for_ever(), name="paint a console")
-        self.run_worker(self.errands.run_for_ever(), name="do errands for a console")
+        begin(self, self._paint_for_ever, group="paint a console")
+        begin(self, self.errands.run_for_ever, group="errands of a console")
         # A dialog or another screen on top, or not any more.
         self.watch(self.screen, "stack_updates", self._stack_changed, init=False)
 
