@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cloche_tui.own_files import parse_toml, read_own_file, typed_path
+from cloche.errors import BadRequest
+from cloche_tui.own_files import parse_toml, read_own_file, typed_path, write_new
 
 
 def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
@@ -54,3 +55,25 @@ def test_a_text_that_is_no_toml_is_refused_in_one_line(text: str) -> None:
 
 def test_a_toml_text_is_its_tables() -> None:
     assert parse_toml('[a]\nb = "c"') == {"a": {"b": "c"}}
+
+
+def test_a_new_file_is_written_with_its_folders_if_they_are_wanted(tmp_path: Path) -> None:
+    write_new(tmp_path / "a/b.txt", "grün\n", parents=True)
+    assert (tmp_path / "a/b.txt").read_bytes() == "grün\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("command", "advice"), [("", "give another name"), (":save", "give another name: :save")]
+)
+def test_a_file_that_is_there_is_never_replaced(tmp_path: Path, command: str, advice: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(BadRequest) as refused:
+        write_new(path, "new", command=command)
+    assert refused.value.message == f"{path} is there already; {advice}"
+    assert path.read_text() == "old"
+
+
+def test_a_file_whose_folder_is_missing_is_refused_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match="cannot be written: No such file or directory"):
+        write_new(tmp_path / "a/b.txt", "")

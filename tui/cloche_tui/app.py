@@ -57,8 +57,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SHOWN = ("sandboxes", "approvals", "audit", "files")
-"""The views there are."""
 _TICK_S = 1.0
 _DECIDING = "deciding"
 
@@ -284,13 +282,13 @@ class DashboardApp(Frame):
 
     def begin_action(self, action_id: str, argument: str) -> None:
         """Has an action done by a worker."""
-        if Need.APPROVAL in BY_ID[action_id].needs and any(
+        group = _DECIDING if Need.APPROVAL in BY_ID[action_id].needs else "actions"
+        if group == _DECIDING and any(
             worker.group == _DECIDING and not worker.is_finished for worker in self.workers
         ):
             # A key behind another one may have been typed for the dialog that is about to open.
             self.say("one decision at a time", Role.WARNING)
             return
-        group = _DECIDING if Need.APPROVAL in BY_ID[action_id].needs else "actions"
         begin(self, partial(self.run_action_by_id, action_id, argument), group=group)
 
     async def run_action_by_id(self, action_id: str, argument: str = "") -> None:

@@ -19,7 +19,7 @@ from cloche_tui.model.console_panes import Layout
 from cloche_tui.model.link import Lost, Up
 from cloche_tui.model.roles import Role
 from cloche_tui.model.sandbox_rows import ORDERS
-from cloche_tui.own_files import typed_path
+from cloche_tui.own_files import typed_path, write_new
 from cloche_tui.views.help import HelpScreen
 from cloche_tui.widgets.footer import WHILE_DRIVING
 from cloche_tui.widgets.heading import Tab
@@ -189,13 +189,8 @@ async def _dump(app: DashboardApp, path: str) -> None:
 def _save_screen(app: DashboardApp, path: str) -> Path:
     """A picture, or its text, by the file's ending."""
     name = typed_path(path or f"cloche-{datetime.now().astimezone():%Y%m%d-%H%M%S}.svg")
-    try:
-        with name.open("x", encoding="utf-8") as file:
-            file.write(app.screen_text() if name.suffix == ".txt" else app.export_screenshot())
-    except FileExistsError:
-        raise BadRequest(f"{name} is there already; give another name: :screendump PATH") from None
-    except OSError as error:
-        raise BadRequest(f"{name} cannot be written: {error.strerror or error}") from None
+    picture = app.screen_text() if name.suffix == ".txt" else app.export_screenshot()
+    write_new(name, picture, command=":screendump PATH")
     return name
 
 
@@ -207,14 +202,7 @@ def _save_keys(path: str) -> Path:
     from cloche_tui.keymap import dump, keymap_path
 
     name = typed_path(path) if path else keymap_path()
-    try:
-        name.parent.mkdir(parents=True, exist_ok=True)
-        with name.open("x") as file:
-            file.write(dump(list(BY_ID.values())))
-    except FileExistsError:
-        raise BadRequest(f"{name} is there already; give another name: :keymap PATH") from None
-    except OSError as error:
-        raise BadRequest(f"{name} cannot be written: {error.strerror or error}") from None
+    write_new(name, dump(list(BY_ID.values())), parents=True, command=":keymap PATH")
     return name
 
 

@@ -1,7 +1,7 @@
-"""A person's own small files: keys, themes, hubs, what is remembered. They are read whole, and never waited for.
+"""A person's own small files: keys, themes, hubs, what is remembered; and new ones that they name.
 
-Whatever is wrong with a file is an OSError or a ValueError whose text is one line: a start is not to fail by it, and
-a named pipe in its place is not to be waited on.
+They are read whole, and never waited for: whatever is wrong with a file is an OSError or a ValueError whose text is one
+line, a start is not to fail by it, and a named pipe in its place is not to be waited on.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import os
 import stat
 from pathlib import Path
 from typing import Any
+
+from cloche.errors import BadRequest
 
 
 def read_own_file(path: Path, longest: int) -> bytes:
@@ -33,6 +35,30 @@ def read_own_file(path: Path, longest: int) -> bytes:
 def typed_path(text: str) -> Path:
     """A path as a person types it: `~` is their home, and the name of a user nobody knows is left as it is."""
     return Path(os.path.expanduser(text))  # noqa: PTH111 - a `Path` fails there
+
+
+def write_new(path: Path, text: str, *, parents: bool = False, command: str = "") -> None:
+    """Writes a file that is not there yet.
+
+    Args:
+        path: the file.
+        text: what is in it.
+        parents: whether its folders are made, too.
+        command: what takes another name, such as `:keymap PATH`; empty: nothing is said of that.
+
+    Raises:
+        BadRequest: it is there, or cannot be written.
+    """
+    try:
+        if parents:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        other = f": {command}" if command else ""
+        raise BadRequest(f"{path} is there already; give another name{other}") from None
+    except OSError as error:
+        raise BadRequest(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def parse_toml(text: str) -> dict[str, Any]:

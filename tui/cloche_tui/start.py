@@ -14,8 +14,8 @@ from cloche.aio.pending import Pending
 from cloche.config import DEFAULT_RECONNECT_S, find_address
 from cloche.errors import BadRequest
 from cloche.link_news import OnLink
-from cloche_tui.actions import ACTIONS
-from cloche_tui.app import SHOWN, DashboardApp
+from cloche_tui.actions import ACTIONS, VIEWS
+from cloche_tui.app import DashboardApp
 from cloche_tui.frame import Options
 from cloche_tui.keymap import load_keymap
 from cloche_tui.model.roles import Role
@@ -62,8 +62,8 @@ def make_app(start: Start) -> DashboardApp:
     Raises:
         BadRequest: as above.
     """
-    if start.view not in SHOWN:
-        raise BadRequest(f"there is no view {start.view!r}; there are {', '.join(SHOWN)}")
+    if start.view not in VIEWS:
+        raise BadRequest(f"there is no view {start.view!r}; there are {', '.join(VIEWS)}")
     address = find_address().text
     remembered, keymap = open_remembered(address), load_keymap(ACTIONS)
     marks, wrong_marks = load_hub_marks()

@@ -10,7 +10,7 @@ import pytest
 import cloche_tui.serve.server
 import cloche_tui.start
 from cloche.cli.main import run_command
-from cloche_tui.app import SHOWN
+from cloche_tui.actions import VIEWS
 from cloche_tui.start import Start
 
 
@@ -42,7 +42,7 @@ def test_it_is_started_as_it_was_asked_for(started: list[Any]) -> None:
 def test_its_help_names_every_view_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["tui", "--help"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert f"{', '.join(SHOWN[:-1])} or {SHOWN[-1]}." in said
+    assert f"{', '.join(VIEWS[:-1])} or {VIEWS[-1]}." in said
 
 
 def test_in_a_browser_it_takes_a_port(started: list[Any]) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloche.errors import BadRequest, NotFound
+from cloche.errors import NotFound
 from cloche_term import TerminalError
-from cloche_tui.own_files import typed_path
+from cloche_tui.own_files import typed_path, write_new
 
 if TYPE_CHECKING:
     from cloche_tui.widgets.terminal_canvas import TerminalCanvas
@@ -27,18 +26,8 @@ async def save_text(view: TerminalCanvas, name: str) -> int:
         BadRequest: it cannot be written.
     """
     text = await _text(view)
-    _write(typed_path(name), text)
+    write_new(typed_path(name), text)
     return text.count("\n")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise BadRequest(f"{path} is there already; give another name") from None
-    except OSError as error:
-        raise BadRequest(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 async def _text(view: TerminalCanvas) -> str:
