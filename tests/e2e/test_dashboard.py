@@ -264,6 +264,8 @@ async def test_a_cut_link_comes_back_by_itself_with_the_exact_screen(
             await at.has_on_screen("heard 3 bytes ")
             await network.aclose()
             await at.has_on_screen("connection lost", "NOT CONNECTED")
+            # The banner says it in as many words as there is room for.
+            await at.until(lambda: re.search(r"^ ! (connection )?lost ", at.screen, re.MULTILINE) is not None)
             at.type(b"d")
             await at.has_on_screen("what you type goes nowhere")
             await network.enter_async_context(CuttingProxy(tmp_path / "proxy.sock", hub_with_box.socket))
@@ -284,6 +286,8 @@ async def test_a_killed_hub_is_told_keys_are_blocked_and_the_next_one_is_found(
         await at.has_on_screen("heard 3 bytes ")
         own_hub.kill()
         await at.has_on_screen("connection lost", "NOT CONNECTED")
+        # The banner says it in as many words as there is room for.
+        await at.until(lambda: re.search(r"^ ! (connection )?lost ", at.screen, re.MULTILINE) is not None)
         at.type(b"d")
         await at.has_on_screen("not connected: what you type goes nowhere", "listening", "heard 3 bytes ")
         own_hub.start()
