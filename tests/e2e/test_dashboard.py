@@ -251,6 +251,8 @@ async def test_a_program_follows_the_size_of_the_operators_terminal(
         await at.has_on_screen("DRIVING", f"{ROWS - 4} by {COLS - 2}")
         at.resize(24, 80)
         await at.has_on_screen("DRIVING", "20 by 78", "ctrl+] leaves")
+        at.resize(50, 150)
+        await at.has_on_screen("DRIVING", "46 by 148", "ctrl+] leaves")
 
 
 async def test_a_cut_link_comes_back_by_itself_with_the_exact_screen(

@@ -41,6 +41,11 @@ class Person:
         """Types."""
         os.write(self.ours, keys)
 
+    def resize(self, rows: int, cols: int) -> None:
+        """Gives the terminal another size, which is told as the kernel tells those whose terminal it is."""
+        termios.tcsetwinsize(self.ours, (rows, cols))
+        signal.raise_signal(signal.SIGWINCH)
+
     async def sees(self, wanted: bytes) -> None:
         """Waits until this has been written."""
         await self.until(lambda: wanted in self.seen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import fcntl
+import os
 import termios
 from functools import partial
 
@@ -80,6 +81,42 @@ def unread(descriptor: int) -> int:
 @pytest.fixture(autouse=True)
 def _short_escape(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ESCDELAY", raising=False)
+
+
+async def test_the_terminals_own_word_on_its_size_counts_and_not_what_another_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.setenv("LINES", "20")
+    app = Program()
+    async with persons_terminal(app, rows=30, cols=100) as person:
+        await person.until(lambda: app.screen.size == (100, 30))
+        person.resize(40, 120)
+        await person.until(lambda: app.screen.size == (120, 40))
+
+
+async def test_of_two_sizes_at_once_the_later_one_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Program()
+    async with persons_terminal(app) as person:
+        await person.until(lambda: app.screen.size == (80, 24))
+        told, read_size = [(50, 15)], os.get_terminal_size
+
+        def read_and_resize(descriptor: int) -> os.terminal_size:
+            size = read_size(descriptor)
+            if told:
+                person.resize(*reversed(told.pop()))
+            return size
+
+        monkeypatch.setattr(os, "get_terminal_size", read_and_resize)
+        person.resize(40, 120)
+        await person.until(lambda: not told)
+        await person.until(lambda: app.screen.size == (50, 15))
+
+
+async def test_a_size_is_not_asked_for_among_the_keys() -> None:
+    async with persons_terminal(Program()) as person:
+        await person.sees(b"ready")
+        assert b"2048" not in person.seen
 
 
 async def test_without_a_grab_keys_are_textuals() -> None:

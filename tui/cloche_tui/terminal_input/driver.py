@@ -17,18 +17,21 @@ Rules:
 from __future__ import annotations
 
 import codecs
+import contextlib
 import contextvars
 import os
 import selectors
+import signal
 import threading
 from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Any, Protocol
 
-from textual import constants
+from textual import constants, events
 from textual.app import App
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
 from textual.message import Message
 
 from cloche_term.terminal import Modes
@@ -86,6 +89,8 @@ class GrabDriver(LinuxDriver):
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
+        if self._size is None:
+            self._size = self._get_terminal_size()
         self._grabbed: Grab | None = None
         self._grabbing = threading.Lock()
         self._is_on = self._is_gone = False
@@ -131,6 +136,8 @@ class GrabDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Begins, or goes on after a suspension; who had the keyboard then has it again."""
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        # In Textual's own handler a signal that comes while it runs tells the new size, and then it the old one.
+        signal.signal(signal.SIGWINCH, lambda *_: self._in_loop(self._tell_size, context=self._own_context))
         with self._grabbing:
             # It does not begin where it may not write: in the background.
             self._is_on = self._writer_thread is not None and self._writer_thread.is_alive()
@@ -174,6 +181,21 @@ class GrabDriver(LinuxDriver):
             return
         is_cut = len(data) == _READ_BYTES
         self._pass_on(grab.splitter.split(data, monotonic(), is_cut=is_cut), grab, reader)
+
+    def _tell_size(self) -> None:
+        size = Size(*self._get_terminal_size())
+        self._app.post_message(events.Resize(size, size))
+
+    def _query_in_band_window_resize(self) -> None:
+        """Does not ask for sizes among the keys, which a console may have: the signal tells everywhere."""
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        # Before COLUMNS and LINES, which Textual believes first: they are another terminal's, and stay as they are.
+        with contextlib.suppress(OSError):
+            size = os.get_terminal_size(self.fileno)
+            if size.columns and size.lines:
+                return size.columns, size.lines
+        return super()._get_terminal_size()
 
     def _let_time_pass(self, reader: _TextualReader) -> None:
         if (grab := self._grabbed) is not None:
