@@ -11,6 +11,7 @@ from cloche_tui.feed.console_screen import MOST_WAITING
 from cloche_tui.model.clipboard import CopyRequest
 from cloche_tui.model.console_status import Phase
 from cloche_wire.aio import Channel
+from tests.support.fake_agent import STDIN, STDOUT
 from tests.support.hub import RunningHub, until
 from tests.tui.feed.console_links import Desk, Watched, shell
 from tests.tui.model.test_clipboard import osc52
@@ -59,6 +60,8 @@ async def test_ten_thousand_requests_cost_no_other_console_its_keys(desk: Desk, 
     await mine.until_driving()
     hub.machine.agent.overrides["pty"] = _ask
     flooded = desk.open_shell("box")
+    await flooded.until_driving()
+    flooded.link.type(b"go")
     await until(lambda: _asked(flooded) is not None)
     seen = set()
     for number in range(20):
@@ -74,9 +77,10 @@ async def test_ten_thousand_requests_cost_no_other_console_its_keys(desk: Desk, 
 
 
 async def _ask(channel: Channel) -> None:
-    """A terminal whose program asks again and again, and then waits."""
+    """A terminal whose program asks again and again once it is told to, and then waits."""
     channel.accept({"console": channel.params["console"], "pid": 1})
+    await channel.read(STDIN)
     for number in range(_FLOOD):
-        await channel.write(1, osc52(f"number {number}"))
-    await channel.write(1, b"done")
+        await channel.write(STDOUT, osc52(f"number {number}"))
+    await channel.write(STDOUT, b"done")
     await asyncio.Event().wait()

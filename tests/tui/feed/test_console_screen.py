@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from cloche.console_events import Live, Output, Resized, ScreenBegins
+from cloche_term.apart.frames import Look
 from cloche_term.apart.terminals import ApartTerminal, Terminals
 from cloche_tui.feed import console_screen
 from cloche_tui.feed.console_screen import MOST_WAITING, ConsoleScreen, TerminalGivenUp
@@ -86,11 +87,35 @@ async def test_a_screen_is_shown_when_it_is_whole_and_then_as_it_changes(shown: 
         await shown.show(SIZE, Output(b"half"))
         assert (shown.screen.terminal, shown.touches) == (None, 0)
         await shown.show(Output(b" whole"), Live(10))
-        assert (await shown.text(), shown.touches) == (["half whole"], 2)
+        assert (await shown.text(), shown.touches) == (["half whole"], 1)
         await shown.show(Output(b"\r\nmore"), Resized(6, 30))
         assert (shown.terminal.state.rows, shown.terminal.state.cols) == (6, 30)
         assert await shown.text() == ["half whole", "more"]
     assert shown.screen.terminal is None
+
+
+async def test_what_is_asked_for_when_it_may_look_different_has_what_made_it_so(terminals: Terminals) -> None:
+    looks: list[asyncio.Task[Look]] = []
+
+    class Looking(_Screen):
+        def _touched(self) -> None:
+            looks.append(tasks.create_task(self.terminal.look()))
+
+    shown = Looking(terminals)
+    async with asyncio.TaskGroup() as tasks, shown.running():
+        await shown.show(SIZE, Live(0))
+        before = len(looks)
+        await shown.show(Output(b"typed"))
+        assert len(looks) == before + 1
+        assert (await looks[-1]).lines[0] == "typed"
+
+
+async def test_a_new_title_is_told_when_it_is_known(shown: _Screen) -> None:
+    async with shown.running():
+        await shown.show(SIZE, Live(0))
+        before = shown.touches
+        await shown.show(Output(b"\x1b]2;of mine\x07"))
+        assert (shown.terminal.state.title, shown.touches) == ("of mine", before + 2)
 
 
 async def test_output_that_waits_is_fed_in_one_piece(shown: _Screen) -> None:
@@ -98,7 +123,7 @@ async def test_output_that_waits_is_fed_in_one_piece(shown: _Screen) -> None:
         await shown.screen.put(event)
     async with shown.running():
         await within(shown.screen.wait_shown())
-        assert (await shown.text(), shown.touches) == (["abc"], 3)
+        assert (await shown.text(), shown.touches) == (["abc"], 2)
 
 
 async def test_a_screen_that_begins_anew_takes_the_place_of_the_other_without_a_gap(shown: _Screen) -> None:

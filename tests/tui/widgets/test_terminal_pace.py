@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cloche_tui.widgets.terminal_pace import FRAME_S, LEAD_S, MOST_HELD_S, Pace
+from cloche_tui.widgets.terminal_pace import FRAME_S, LEAD_S, MOST_AT_ONCE, MOST_HELD_S, Pace
 
 
 def test_what_comes_after_a_while_is_painted_in_a_moment() -> None:
@@ -16,7 +16,18 @@ def test_what_comes_after_a_while_is_painted_in_a_moment() -> None:
 
 def test_a_flood_is_painted_so_many_times_a_second() -> None:
     pace = Pace()
-    pace.painted(10.0)
+    now = painted = 10.0
+    for _ in range(100):
+        now += pace.delay(now)
+        pace.painted(now)
+    assert now - painted == pytest.approx(100 * FRAME_S, rel=0.05)
+
+
+def test_an_answer_in_a_few_pieces_need_not_wait_for_a_frames_time() -> None:
+    pace = Pace()
+    for _ in range(MOST_AT_ONCE):
+        assert pace.delay(10.0) == LEAD_S
+        pace.painted(10.0)
     assert pace.delay(10.01) == pytest.approx(FRAME_S - 0.01)
 
 

@@ -168,10 +168,14 @@ class ConsoleScreen:
         fed = self._fed
         if fed is None or self._skips:
             return
+        if isinstance(step, Output) and self._is_whole:
+            self.copies.hear(step.data, asyncio.get_running_loop().time())
+        if fed is self._shown:
+            # A painting that is asked for from now on comes after what is done here, which nobody waits for.
+            self._on_touch()
+        title = fed.state.title
         match step:
             case Output(data):
-                if self._is_whole:
-                    self.copies.hear(data, asyncio.get_running_loop().time())
                 # What it answers is nobody's: the hub's own emulator has answered.
                 await fed.feed(data)
             case Resized(rows, cols):
@@ -179,7 +183,7 @@ class ConsoleScreen:
             case Live():
                 self._is_whole = True
                 self._show_newest()
-        if fed is self._shown:
+        if fed is self._shown and fed.state.title != title:
             self._on_touch()
 
     async def _begin(self, screen: ScreenBegins) -> None:

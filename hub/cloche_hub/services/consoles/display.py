@@ -144,6 +144,8 @@ class Display:
         """Feeds what comes, until cancelled."""
         while True:
             await self._arrived.wait()
+            # Those who look on are sent it first: nobody waits for the emulator.
+            await asyncio.sleep(0)
             while self._pending and not self.is_closed:
                 async with self._fair.turn(self._who) as turn:
                     turn.cost_s = await self._feed_one()
