@@ -9,8 +9,10 @@
     label=team=blue          the label has that value; `label=team`, there is one; `*` in both
     label!=team=blue         no label is so
 
-Every word must hold. Upper and lower case are the same. A text with `=`, or that begins with `!` or `/`, is quoted. A field
-a thing does not have is like no value: `=` does not hold, `!=` does.
+Every word must hold. Upper and lower case are the same. A text with `=`, or that begins with `!`, `/` or a field and `:`,
+is quoted. A field a thing does not have is like no value: `=` does not hold, `!=` does.
+
+A word that nothing could ever match, because it is of another form than what it asks for, is refused and not searched.
 
 What it is not: a view's. A list says what its things have (`Fields`); the hub makes SQL of `Filter.message`.
 
@@ -41,6 +43,11 @@ FIELDS = (
 """What can stand before `=`, beside `label`."""
 
 _NAMED = re.compile(r"([a-z_]+)(!?=)", re.IGNORECASE)
+_COLON = re.compile(rf"(label|{'|'.join(FIELDS)}):(?=\S)", re.IGNORECASE)
+"""A field as other programs have it asked for."""
+_NO_KEY = re.compile(r"[^a-z0-9._/*-]")
+"""What stands in no label's key, nor in a pattern of one."""
+_LABEL = re.compile(r"([a-z0-9._/*-]+)(?:[:=](.+))?", re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s|$)', re.DOTALL)
 _SLASHED = re.compile(r"/(.+?)/(?=\s|$)", re.DOTALL)
 _UP_TO_BLANK = re.compile(r"\S*")
@@ -181,6 +188,20 @@ def is_like(pattern: str, text: str) -> bool:
     return True
 
 
+def label_key_trouble(key: str) -> str | None:
+    """Why no label can have a key that is like this; None: one can."""
+    wrong = _NO_KEY.search(key.casefold())
+    return f"no label's key has a {wrong[0]!r} in it" if wrong else None
+
+
+def _meant_label(text: str) -> str:
+    """What was probably meant by a label of another form; the form itself, if that cannot be told."""
+    meant = _LABEL.fullmatch(text)
+    if meant is None:
+        return "KEY=VALUE"
+    return f"{meant[1]}={meant[2]}" if meant[2] else meant[1]
+
+
 def _terms(text: str) -> Iterator[Term]:
     at = 0
     while at < len(text):
@@ -210,6 +231,12 @@ def _term(text: str, at: int, *, is_inverse: bool) -> tuple[Term, int]:
         is_inverse ^= named[2] == "!="
         wanted, at, is_quoted = _value(text, named.end())
         return _named(named[1].lower(), wanted, is_quoted=is_quoted, is_inverse=is_inverse), at
+    if colon := _COLON.match(text, at):
+        name, behind = colon[1].lower(), text[colon.end() : _value(text, colon.end())[1]]
+        wanted = _meant_label(behind) if name == "label" else behind
+        raise BadRequest(
+            f'what {name} is to be stands behind =: {name}={wanted}; a text is quoted: "{name}:…"'
+        )
     wanted, at, _ = _value(text, at)
     return Term(Kind.TEXT, (wanted.casefold(),), is_inverse=is_inverse), at
 
@@ -232,6 +259,8 @@ def _named(name: str, wanted: str, *, is_quoted: bool, is_inverse: bool) -> Term
         key, equals, value = wanted.partition("=")
         if not key or (equals and not value):
             raise BadRequest("say which label: label=team, or label=team=blue")
+        if trouble := label_key_trouble(key):
+            raise BadRequest(f"{trouble}; say label={_meant_label(wanted)}")
         return Term(Kind.LABEL, _patterns(value or "*", is_quoted=is_quoted), key, is_inverse)
     if name not in FIELDS:
         raise BadRequest(

@@ -12,6 +12,7 @@ import typer
 from cloche.cli.complete import complete_consoles, complete_flavors, complete_recipes, complete_sandboxes
 from cloche.durations import parse_duration
 from cloche.errors import BadRequest
+from cloche.filters import label_key_trouble
 
 _SAID = {
     "argv and env": "the command and --env",
@@ -166,6 +167,8 @@ def label_filter(texts: Iterable[str] | None) -> Callable[[Mapping[str, str]], b
     for key, _, _ in wanted:
         if not key:
             raise typer.BadParameter("a label has a key; give KEY or KEY=VALUE")
+        if trouble := label_key_trouble(key):
+            raise typer.BadParameter(f"{trouble}; give KEY or KEY=VALUE")
 
     def has_all(labels: Mapping[str, str]) -> bool:
         return all(key in labels and (not equals or labels[key] == value) for key, equals, value in wanted)

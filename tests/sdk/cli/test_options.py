@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from cloche.cli import options
-from cloche.cli.options import in_options, parse_env, parse_labels, parse_lease, parse_timeout
+from cloche.cli.options import in_options, label_filter, parse_env, parse_labels, parse_lease, parse_timeout
 
 
 @pytest.mark.parametrize(
@@ -108,6 +108,19 @@ def test_labels_are_keys_with_values() -> None:
 def test_what_is_no_label_is_refused(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="give KEY=VALUE"):
         parse_labels([text])
+
+
+def test_labels_to_choose_by_are_keys_with_a_value_or_any() -> None:
+    is_meant = label_filter(["team=blue", "gpu"])
+    assert is_meant({"team": "blue", "gpu": "2", "tier": "web"})
+    assert not is_meant({"team": "red", "gpu": "2"})
+    assert label_filter(None)({})
+
+
+@pytest.mark.parametrize("text", ["=blue", "team:blue", "größe=3"])
+def test_a_label_no_sandbox_can_have_is_not_looked_for(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="give KEY or KEY=VALUE"):
+        label_filter([text])
 
 
 @pytest.mark.parametrize(
