@@ -134,6 +134,12 @@ async def test_a_key_of_ones_own_counts_and_its_old_one_does_not(tmp_path: Path)
         await desk.until("Nothing waits for a decision.")
 
 
+async def test_the_heading_has_the_keys_of_ones_own(tmp_path: Path) -> None:
+    keymap = '[keys]\nview.approvals = ["f2", "A"]\nview.audit = "L"\nview.files = []\n'
+    async with whole_dashboard(tmp_path, keymap=keymap) as desk:
+        assert " 1 Sandboxes  f2 Approvals  L Audit  Files " in desk.text.splitlines()[0]
+
+
 async def test_a_call_that_begins_to_wait_shows_in_the_heading_and_moves_nothing(tmp_path: Path) -> None:
     async with whole_dashboard(tmp_path) as desk:
         focused, view = desk.app.focused, desk.app.view

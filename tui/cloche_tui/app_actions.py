@@ -21,7 +21,7 @@ from cloche_tui.model.roles import Role
 from cloche_tui.model.sandbox_rows import ORDERS
 from cloche_tui.own_files import typed_path, write_new
 from cloche_tui.views.help import HelpScreen
-from cloche_tui.widgets.footer import WHILE_DRIVING
+from cloche_tui.widgets.footer import WHILE_DRIVING, key_name
 from cloche_tui.widgets.heading import Tab
 from cloche_tui.widgets.styles import style_of
 
@@ -102,12 +102,17 @@ def make_room(app: DashboardApp) -> None:
 
 
 def tabs(app: DashboardApp) -> Sequence[Tab]:
-    """The views as the heading names them."""
+    """The views as the heading names them, with the person's own keys."""
+    waiting = {"view.approvals": app.world.inbox.waiting}
     return [
-        Tab("1", "Sandboxes", "view.sandboxes"),
-        Tab("2", "Approvals", "view.approvals", badge=app.world.inbox.waiting),
-        Tab("3", "Audit", "view.audit"),
-        Tab("4", "Files", "view.files"),
+        Tab(
+            key_name(next(iter(app.keys.get(action, BY_ID[action].keys)), "")),
+            view.title,
+            action,
+            badge=waiting.get(action, 0),
+        )
+        for view in app.views
+        for action in (f"view.{view.name_of_view}",)
     ]
 
 

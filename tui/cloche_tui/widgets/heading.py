@@ -23,6 +23,7 @@ class Tab:
     """A view as the heading names it."""
 
     key: str
+    """Empty: it has none."""
     title: str
     action: str
     badge: int = 0
@@ -52,7 +53,8 @@ class Heading(Widget):
         for tab in self.tabs:
             is_current = tab.action == self.current
             line.append(
-                f" {tab.key} {tab.title}", style_of(self.app, Role.SELECTED if is_current else Role.PLAIN)
+                f" {f'{tab.key} {tab.title}'.lstrip()}",
+                style_of(self.app, Role.SELECTED if is_current else Role.PLAIN),
             )
             if tab.badge:
                 line.append(f" ●{tab.badge}", style_of(self.app, Role.WARNING))
