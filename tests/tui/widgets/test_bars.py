@@ -114,3 +114,16 @@ async def test_what_stands_at_the_right_does_nothing_to_the_terminal() -> None:
         bar.tell("/\x1b[2J/ is no expression")
         await pilot.pause()
         assert r"/\x1b[2J/ is no expression" in screen_text(host)
+
+
+async def test_what_there_is_no_room_for_at_the_right_ends_with_an_ellipsis() -> None:
+    bar = FilterBar(History())
+    host = HostApp(bar)
+    async with host.run_test(size=(40, 4)) as pilot:
+        bar.open("stat=x")
+        bar.tell("there is no field stat; there are: label, actor and many more", Role.BAD)
+        await pilot.pause()
+        assert screen_text(host).splitlines()[0] == "/stat=x      there is no field stat; th…"
+        bar.tell("there is no such field", Role.BAD)
+        await pilot.pause()
+        assert screen_text(host).splitlines()[0].endswith("there is no such field")

@@ -51,7 +51,9 @@ class _Bar(Horizontal):
     DEFAULT_CSS = """
     _Bar { height: 1; display: none; background: $panel; }
     _Bar .sign { width: auto; color: $accent; text-style: bold; }
-    _Bar .aside { width: auto; max-width: 70%; color: $text-muted; }
+    _Bar .aside {
+        width: auto; height: 1; max-width: 70%; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis;
+    }
     """
     sign = ""
 
@@ -70,9 +72,7 @@ class _Bar(Horizontal):
     def tell(self, text: str, role: Role = Role.MUTED) -> None:
         """Shows something at the right."""
         self.is_wrong = role is Role.BAD
-        self._aside.update(
-            Text(f" {printable(text)} ", style_of(self.app, role), no_wrap=True, overflow="ellipsis")
-        )
+        self._aside.update(Text(f" {printable(text)} ", style_of(self.app, role)))
 
     def open(self, text: str = "") -> None:
         """Shows the line and gives it the focus."""
