@@ -12,8 +12,8 @@ import re
 import unicodedata
 from typing import Any, NoReturn
 
-# Letters and symbols, as Unicode has it, of which nothing is seen: fillers of Hangul and the empty Braille pattern.
-_BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+from cloche.printable import is_part_of_syllable, is_unseen
+
 # Marks that are drawn over the character before them, or that nobody sees, such as what selects a variant.
 _MARKS = frozenset({"Mn", "Me"})
 # What editors obey in a text that they open: lines such as `vim: set …` and `-*- mode: … -*-`.
@@ -29,7 +29,9 @@ def shown_json(value: Any) -> str:
 
 def brief_json(value: Any, *, most: int) -> str:
     """A value as one line of at most so many characters, cut where it is longer."""
-    line = visible_json(json.dumps(value, ensure_ascii=False, sort_keys=True))
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    # Nothing becomes shorter by being made visible: of a long one only the beginning needs to be.
+    line = visible_json(text[: most + 1])
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
@@ -54,8 +56,8 @@ def _visible(character: str) -> str:
     if character.isascii():
         seen = character.isprintable() or character == "\n"
     else:
-        marks = unicodedata.category(character) in _MARKS
-        seen = character.isprintable() and not marks and character not in _BLANK
+        is_mark = unicodedata.category(character) in _MARKS or is_part_of_syllable(character)
+        seen = not is_mark and not is_unseen(character)
     if seen:
         return character
     return f"\\u{ord(character):04x}" if character == "\x7f" else json.dumps(character)[1:-1]

@@ -36,6 +36,8 @@ def test_what_is_shown_is_the_value_and_harmless() -> None:
         "\ufe0f",
         "\U000e0101",
         "\u3164",
+        "\u1161",
+        "\U0001d159",
         "\u115f",
         "\uffa0",
         "\u2800",

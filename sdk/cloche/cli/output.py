@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -25,10 +26,12 @@ from cloche.cli.failures import PipeClosed, unwritable
 from cloche.errors import BadRequest
 from cloche.json_text import visible_json
 from cloche.messages import as_json, export_line
+from cloche.printable import printable
 
 _COLOURS = {"running": "32", "creating": "33", "removing": "33", "failed": "31"}
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _MINUTE = 60
+_SEPARATORS = re.compile("([\n\t])")
 SHORT_DIGEST = 12
 """Digits of a digest that a person is shown; more than enough to tell images apart."""
 
@@ -193,18 +196,12 @@ def show_table(
 
 def clean_line(text: str) -> str:
     """A text that stays on its line: everything but what shows is escaped."""
-    return text if text.isprintable() else "".join(map(_visible, text))
+    return printable(text)
 
 
 def clean(text: str) -> str:
     """A text that does nothing to a terminal but appear on it; line ends and tabs stay."""
-    if text.isprintable():
-        return text
-    return "".join(character if character in "\n\t" else _visible(character) for character in text)
-
-
-def _visible(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape").decode()
+    return "".join(piece if piece in ("\n", "\t") else printable(piece) for piece in _SEPARATORS.split(text))
 
 
 def bold(text: str) -> str:

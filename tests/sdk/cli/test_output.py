@@ -89,6 +89,8 @@ def test_a_terminal_whose_user_wants_no_colours_gets_none(
 def test_text_from_elsewhere_cannot_paint_on_a_terminal() -> None:
     assert output.clean("a\033]0;title\007b\rc\x9b1m") == "a\\x1b]0;title\\x07b\\rc\\x9b1m"
     assert output.clean("line\n\ttab é 漢") == "line\n\ttab é 漢"
+    assert output.clean_line("adm\u3164in\u200b") == r"adm\u3164in\u200b"
+    assert output.clean("\n\u0301a") == "\n\\u0301a"
 
 
 def test_what_is_said_in_passing_goes_to_stderr_under_our_name(capsys: pytest.CaptureFixture[str]) -> None:

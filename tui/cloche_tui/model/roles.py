@@ -54,10 +54,11 @@ def line(*pieces: str | Span) -> Line:
 
 
 def _span(piece: str | Span) -> Span:
-    if isinstance(piece, Span):
-        # Nearly every text is printable as it is, and lists have many.
-        return piece if piece.text.isprintable() else Span(printable(piece.text), piece.role)
-    return Span(piece if piece.isprintable() else printable(piece))
+    if not isinstance(piece, Span):
+        return Span(printable(piece))
+    text = printable(piece.text)
+    # Nearly every text is printable as it is, and lists have many.
+    return piece if text is piece.text else Span(text, piece.role)
 
 
 def plain_text(of: Line) -> str:
