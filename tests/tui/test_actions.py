@@ -72,7 +72,7 @@ def test_what_needs_the_hub_is_refused_without_one() -> None:
     ("action", "why"),
     [
         ("sandbox.destroy", "select a sandbox first"),
-        ("console.drive", "select a console first"),
+        ("console.take", "select a console first"),
         ("approval.approve", "no approval is selected"),
         ("audit.detail", "select an event first"),
     ],

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from cloche_tui.model.chosen import Chosen
+from cloche_tui.model.console_offers import OPENS_SHELL
 
 
 class Place(StrEnum):
@@ -82,6 +83,10 @@ class Action:
         """Under what it stands in the help."""
         return self.id.partition(".")[0]
 
+    def word(self, chosen: Chosen) -> str:
+        """Its word in the footer as things are now; empty: not there."""
+        return chosen.words.get(self.id, self.footer)
+
 
 @dataclass(frozen=True, slots=True)
 class Situation:
@@ -139,6 +144,11 @@ def _with_console(command: str) -> Callable[[Chosen], str | None]:
     return lambda chosen: f"{command} {shlex.quote(chosen.console_label)}" if chosen.console_label else None
 
 
+def _driving(chosen: Chosen) -> str | None:
+    opens_shell = chosen.words.get("console.drive") == OPENS_SHELL
+    return (_with_names("cloche shell") if opens_shell else _with_console("cloche attach"))(chosen)
+
+
 def _with_approval(command: str) -> Callable[[Chosen], str | None]:
     return lambda chosen: command.format(chosen.approval) if chosen.approval else None
 
@@ -190,7 +200,7 @@ ACTIONS: tuple[Action, ...] = (
     # Consoles.
     Action("console.open", "Look into this sandbox, or into all marked", "open", ("enter",), _TABLE, "console", _ON_SANDBOX, Completion.SANDBOX, cli=_with_names("cloche attach --watch")),
     Action("console.new", "Open a new shell in the sandbox", "shell", ("c",), _TABLE | _CONSOLE, needs=_ON_SANDBOX | {Need.CHANGES}, argument=Completion.SANDBOX, cli=_with_names("cloche shell")),
-    Action("console.drive", "Type into this console", "drive", ("enter", "i"), _CONSOLE, "drive", _ON_CONSOLE | {Need.CHANGES}, cli=_with_console("cloche attach")),
+    Action("console.drive", "Type into this console", "drive", ("enter", "i"), _CONSOLE, "drive", _ON_SANDBOX | {Need.CHANGES}, cli=_driving),
     Action("console.ask", "Ask whoever drives to let you", "ask", ("a",), _CONSOLE, "ask", _ON_CONSOLE | {Need.CHANGES}),
     Action("console.take", "Drive from now on, whoever does", "take", ("t",), _CONSOLE, "take", _ON_CONSOLE | {Need.CHANGES}, cli=_with_console("cloche attach --take")),
     Action("console.give", "Let who has asked drive", "give", ("g",), _CONSOLE, needs=_ON_CONSOLE | {Need.CHANGES}),
@@ -201,7 +211,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("console.search_previous", "Go to the match below", "previous-match", ("N",), _CONSOLE),
     Action("console.copy", "Copy what is marked, else the screen", "copy", ("y",), _CONSOLE, "copy", frozenset({Need.CONSOLE})),
     Action("console.clipboard", "Let the program copy what it wants copied", "clipboard", ("Y",), _CONSOLE, needs=frozenset({Need.CONSOLE})),
-    Action("console.scroll_up", "Scroll back by a page", "scroll-up", ("pageup",), _CONSOLE),
+    Action("console.scroll_up", "Scroll back by a page", "scroll-up", ("pageup",), _CONSOLE, "scroll"),
     Action("console.scroll_down", "Scroll on by a page", "scroll-down", ("pagedown",), _CONSOLE),
     Action("console.to_start", "Go to the oldest line that is kept", "oldest", ("home",), _CONSOLE),
     Action("console.to_end", "Go back to what is shown now", "end", ("G", "end"), _CONSOLE),

@@ -219,10 +219,10 @@ class DashboardApp(Frame):
         footer, now = self.query_one(Footer), self.situation()
         footer.filter = self._filters_kept.of(self.view)
         footer.driving = WHILE_DRIVING if now.chosen.is_driving else ""
-        there = [action for action in possible(now) if action.footer]
+        there = [action for action in possible(now) if action.word(now.chosen)]
         keys = {action.id: self.keys.get(action.id, action.keys) for action in there}
         footer.hints = [
-            (keys[action.id][0], action.footer, action.id)
+            (keys[action.id][0], action.word(now.chosen), action.id)
             for action in sorted(there, key=lambda action: len(action.places))
             if keys[action.id]
         ]

@@ -12,7 +12,6 @@ from cloche import Event
 from cloche.errors import BadRequest, NotFound
 from cloche_term.apart.terminals import Terminals
 from cloche_tui.model.chosen import Chosen
-from cloche_tui.model.console_status import Phase
 from cloche_tui.model.link import Connecting
 from cloche_tui.model.world import World
 from cloche_tui.views.view import ALL, TICK
@@ -54,6 +53,7 @@ async def test_opening_watches_the_newest_console_and_goes_there(bench: Bench) -
     assert bench.area.chosen() == Chosen(
         sandboxes=(bench.sandbox("b"),), names=("b",), sandbox=bench.sandbox("b"),
         console=bench.infos["b"].id, console_label="b/1", is_driving=False,
+        words={"console.ask": "", "console.take": ""},
     )  # fmt: skip
     await bench.run("open", "c")
     await bench.until_seen("c/1")
@@ -319,26 +319,6 @@ async def test_what_was_shown_is_copied_and_saved(bench: Bench, tmp_path: Path) 
     path = tmp_path / "shown.txt"
     await bench.run("save", str(path))
     assert (path.read_text(), bench.host.said[-1][0]) == ("one\ntwo\n", f"saved 2 lines to {path}")
-
-
-async def test_ending_a_console_is_asked_about_first(bench: Bench) -> None:
-    bench.open("a")
-    await bench.until_seen("○ watching")
-    bench.host.answers.extend([None, True])
-    await bench.run("close")
-    assert bench.host.query_one(ConsolePane).status.phase is Phase.LIVE
-    await bench.run("close")
-    await bench.until_seen("■ ended")
-    with pytest.raises(BadRequest, match="no program here"):
-        await bench.run("close")
-
-
-async def test_what_the_machine_says_cannot_be_ended(bench: Bench) -> None:
-    bench.host.world.fleet.select(bench.sandbox("a"))
-    await bench.run("boot")
-    await bench.until_seen("a/boot")
-    with pytest.raises(BadRequest, match="no program here"):
-        await bench.run("close")
 
 
 async def test_the_keys_below_a_console_are_the_person_s_own(bench: Bench) -> None:

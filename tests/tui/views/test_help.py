@@ -50,6 +50,25 @@ async def test_each_heading_stands_once_and_what_the_place_is_about_before_the_p
     assert lines.index(first) < lines.index("This program")
 
 
+@pytest.mark.parametrize(
+    ("place", "keys"),
+    [
+        (Place.SANDBOXES, "↑ ↓ or k j by one, pgup pgdn by a page, home, end"),
+        (Place.FILES, "↑ ↓ or k j by one"),
+        (Place.APPROVALS, "→ or l into the call, ← or h back to the list, J K scroll it"),
+        (Place.AUDIT, "→ or l into the event"),
+        (Place.CONSOLE, "pgup pgdn by a page, home to the oldest line, end to the newest"),
+    ],
+)
+async def test_the_keys_that_move_are_told(place: Place, keys: str) -> None:
+    host = HostApp()
+    async with host.run_test(size=(120, 90)) as pilot:
+        await host.push_screen(_help(place))
+        await pilot.pause()
+        words = " ".join(screen_text(host).replace("│", " ").split())
+    assert keys in words
+
+
 async def test_every_word_that_is_shown_as_a_filter_is_one_and_finds_what_it_says() -> None:
     host = HostApp()
     async with host.run_test(size=(120, 60)) as pilot:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +29,5 @@ class Chosen:
     """Whether keys of the chosen console reach its program."""
     copies: tuple[str, ...] = ()
     """What would be copied and where to, as `cloche cp` takes it."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """What actions are called in the line of keys, by their ids, where that is another word than always; empty: nothing."""

@@ -23,9 +23,9 @@ from textual.containers import Container
 
 from cloche.errors import BadRequest, NotFound
 from cloche_tui.actions import BY_ID
-from cloche_tui.dialogs.confirm import Confirm
 from cloche_tui.messages import ChoiceChanged
 from cloche_tui.model.chosen import Chosen
+from cloche_tui.model.console_offers import words_for
 from cloche_tui.model.console_panes import (
     Layout,
     Pane,
@@ -38,11 +38,11 @@ from cloche_tui.model.console_panes import (
     to_plain,
 )
 from cloche_tui.model.console_status import Keys, label
-from cloche_tui.model.roles import Role, Span, line
+from cloche_tui.model.roles import Role
+from cloche_tui.views.console_work import close_console, save_console
 from cloche_tui.views.view import Dashboard, View
 from cloche_tui.widgets.console_grid import ConsoleGrid
 from cloche_tui.widgets.console_pane import ConsolePane
-from cloche_tui.widgets.console_text import save_text
 from cloche_tui.widgets.pane_actions import PANE_ACTIONS
 from cloche_tui.widgets.search_line import SearchLine
 
@@ -114,14 +114,16 @@ class ConsolesArea(Container):
             return Chosen()
         sandbox = self.dashboard.world.fleet.get(pane.sandbox)
         widget = self._grid.of(pane)
-        info = widget.status.info
+        status = widget.status
+        info = status.info
         return Chosen(
             sandboxes=(pane.sandbox,),
             names=() if sandbox is None else (sandbox.name,),
             sandbox=pane.sandbox,
             console=widget.console,
             console_label=None if info is None else label(info),
-            is_driving=widget.status.has_keys,
+            is_driving=status.has_keys,
+            words=words_for(status),
         )
 
     async def run(self, action: str, argument: str) -> bool:
@@ -358,10 +360,7 @@ class ConsolesArea(Container):
             self._focused().view.clear_search()
 
     async def _save(self, argument: str) -> None:
-        if not argument:
-            raise BadRequest("save where? :save PATH")
-        lines = await save_text(self._focused().view, argument)
-        self.dashboard.say(f"saved {lines} lines to {argument}", Role.GOOD)
+        await save_console(self.dashboard, self._focused().view, argument)
 
     async def _leave(self, _argument: str) -> None:
         self._arrange(self._panes.uncovered())
@@ -374,16 +373,7 @@ class ConsolesArea(Container):
         self._focus_pane() if self._panes.all else self._focus_list()
 
     async def _close(self, _argument: str) -> None:
-        pane = self._focused()
-        info = pane.status.info
-        if info is None or not info.is_open or is_boot(info):
-            raise BadRequest("there is no program here that could be ended; x closes the pane")
-        lost = [
-            line("What runs in ", Span(label(info), Role.HEADING), " is ended. What it has shown is kept.")
-        ]
-        if await self.dashboard.ask(Confirm("End this console?", lost, verb="end it")):
-            sandbox = await self.dashboard.session.hub.sandbox(info.sandbox)
-            await sandbox.close_console(info.id)
+        await close_console(self.dashboard, self._focused().status.info)
 
     async def _fill(self, _argument: str) -> None:
         self._focused()

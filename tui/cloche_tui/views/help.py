@@ -29,6 +29,14 @@ _TITLES = {
     "files": "Files",
 }
 _OTHERS = "This program"
+_IN_LISTS = "↑ ↓ or k j by one, pgup pgdn by a page, home, end"
+_INTO = "; → or l into {}, ← or h back to the list"
+_MOVING = {
+    "console": "pgup pgdn by a page, home to the oldest line, end to the newest, and the wheel of the mouse",
+    "approvals": _IN_LISTS + _INTO.format("the call") + ", J K scroll it",
+    "audit": _IN_LISTS + _INTO.format("the event"),
+}
+"""What no action of the registry is, where it is another than in every list."""
 
 
 def _title(action: Action) -> str:
@@ -92,6 +100,8 @@ class HelpScreen(Modal[None]):
         table.add_column(no_wrap=True)
         of_here = {_title(action) for action in self._actions if action.places != EVERYWHERE}
         here_first = sorted(self._actions, key=lambda action: _title(action) not in of_here)
+        table.add_row(Text(), Text("Moving", muted), Text())
+        table.add_row(Text(), Text(_MOVING.get(self._place, _IN_LISTS)), Text())
         for title, actions in groupby(here_first, key=_title):
             table.add_row()
             table.add_row(Text(), Text(title, muted), Text())

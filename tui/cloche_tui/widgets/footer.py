@@ -17,7 +17,9 @@ from cloche_tui.widgets.styles import style_of
 
 WHILE_DRIVING = "ctrl+] leaves, twice at once types it; every other key is the console's"
 _HELP = "help.show"
-_NAMES = {"escape": "esc", "space": "space", "question_mark": "?", "shift+tab": "⇧tab"}
+_NAMES = {
+    "escape": "esc", "space": "space", "question_mark": "?", "shift+tab": "⇧tab", "pageup": "pgup", "pagedown": "pgdn",
+}  # fmt: skip
 
 Hint: TypeAlias = tuple[str, str, str]
 """Key, word and action's id."""
