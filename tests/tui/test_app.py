@@ -6,11 +6,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from cloche import Event
 from cloche_tui.frame import Options
 from cloche_tui.remembered import Remembered
 from cloche_tui.widgets import console_pane
+from cloche_tui.widgets.choice import Choice
 from tests.support.approvals import apr
 from tests.tui.whole import GUARD_S, whole_dashboard
 
@@ -60,6 +62,30 @@ async def test_what_is_typed_behind_a_filter_is_no_part_of_it(tmp_path: Path) ->
         await desk.until_gone("Hold the table still")
         await desk.press(*"/bo", "escape", "2")
         await desk.until("Nothing waits for a decision.")
+
+
+async def test_letters_typed_fast_land_in_the_fields_of_a_form_in_their_order(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press("n")
+        await desk.until("A new sandbox")
+        await desk.press(*"node", "tab", "right", "tab", *"wex", "backspace", *"b", "tab", *"a=1", "tab")
+        await desk.press(*"1h", "shift+tab", "end", *" b=2", "tab", "end", *"3m")
+        await desk.until_so(lambda: not desk.app._typed_ahead.is_holding, "keys still wait")
+        await desk.pilot.pause()
+        fields = {field.id: field.value for field in desk.app.screen.query(Input)}
+        assert fields == {
+            "recipe": "node", "name": "web", "labels": "a=1 b=2", "lease": "1h3m", "env": "", "secrets": "",
+        }  # fmt: skip
+        assert desk.app.screen.query_one(Choice).value == "medium"
+        await desk.press("escape", "3", "1")
+        await desk.until("● running  box")
+
+
+async def test_a_key_behind_one_that_moves_is_about_what_was_moved_to(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press("down", "ctrl+d")
+        await desk.until("Yes, destroy", "web ● running")
+        assert "box ● running" not in desk.text
 
 
 async def test_a_filter_that_is_wrong_says_why(tmp_path: Path) -> None:

@@ -189,15 +189,8 @@ class DashboardApp(Frame):
         self.consoles.show(self.world, topics)
         self.query_one(SandboxesView).show_asks(self.consoles.asks)
         self._attention.show(self.world.inbox, now=time.monotonic())
-        self._show_heading()
+        app_actions.show_heading(self)
         self._show_footer()
-
-    def _show_heading(self) -> None:
-        heading = self.query_one(Heading)
-        heading.tabs = app_actions.tabs(self)
-        heading.current = f"view.{self.view.id}"
-        heading.mark = self.options.mark
-        heading.place = app_actions.place_line(self)
 
     # What can be done, and what is done.
 
@@ -233,15 +226,24 @@ class DashboardApp(Frame):
         In the order in which they come: who types `/web` means the line that `/` has opened, with all of it.
         """
         if isinstance(event, events.Key) and not event.is_forwarded:
-            if self._typed_ahead.keeps(event) or await self._take_key(event):
-                return
-            if is_end_of_line(event, self.focused):
-                self._typed_ahead.hold()
-            self._through_console = event if self.consoles.has_focus_within else None
-        elif event is self._through_console and await self._take_key(event):
+            if not self._typed_ahead.keeps(event) and not await self._take_key(event):
+                await self._pass_on(event)
+            return
+        if event is self._through_console and await self._take_key(event):
             # It comes by once more, on its way up: nothing in the console wanted it.
             return
         await super().on_event(event)
+        if self._typed_ahead.has_passed(event):
+            await self._let_keys_go()
+
+    async def _pass_on(self, key: events.Key) -> None:
+        """Gives a key to what has the focus. What is typed behind it waits until it is known what it does."""
+        focused, is_main = self.focused, self.screen is self.screen_stack[0]
+        at_console = is_main and self.consoles.has_focus_within
+        self._through_console = key if at_console else None
+        await super().on_event(key)
+        if key.is_forwarded and not at_console:
+            self._typed_ahead.follow(key, focused or self.screen, ends_line=is_end_of_line(key, focused))
 
     async def _take_key(self, event: events.Key) -> bool:
         """Does what a key means here; False: nothing."""
@@ -311,7 +313,7 @@ class DashboardApp(Frame):
         self.query_one("#views", ContentSwitcher).current = name
         self.view.show(self.world, ALL)
         self.view.focus_main()
-        self._show_heading()
+        app_actions.show_heading(self)
 
     def open_console(self, sandbox: str, console: str | None = None) -> None:
         """Shows a console in a pane, which has the focus then."""

@@ -22,7 +22,7 @@ from cloche_tui.model.sandbox_rows import ORDERS
 from cloche_tui.own_files import typed_path, write_new
 from cloche_tui.views.help import HelpScreen
 from cloche_tui.widgets.footer import WHILE_DRIVING, key_name
-from cloche_tui.widgets.heading import Tab
+from cloche_tui.widgets.heading import Heading, Tab
 from cloche_tui.widgets.styles import style_of
 
 if TYPE_CHECKING:
@@ -101,7 +101,16 @@ def make_room(app: DashboardApp) -> None:
         main.set_class(place in (Place.AUDIT, Place.FILES), "-reads")
 
 
-def tabs(app: DashboardApp) -> Sequence[Tab]:
+def show_heading(app: DashboardApp) -> None:
+    """Shows in the heading how things are now."""
+    heading = app.query_one(Heading)
+    heading.tabs = _tabs(app)
+    heading.current = f"view.{app.view.id}"
+    heading.mark = app.options.mark
+    heading.place = _place_line(app)
+
+
+def _tabs(app: DashboardApp) -> Sequence[Tab]:
     """The views as the heading names them, with the person's own keys."""
     waiting = {"view.approvals": app.world.inbox.waiting}
     return [
@@ -116,7 +125,7 @@ def tabs(app: DashboardApp) -> Sequence[Tab]:
     ]
 
 
-def place_line(app: DashboardApp) -> Text:
+def _place_line(app: DashboardApp) -> Text:
     """What the heading says at its right."""
     line = Text(no_wrap=True)
     if app.is_readonly:

@@ -1,11 +1,14 @@
-"""Keys that are typed behind the end of a line, before it is known what the line has come to.
+"""Keys that are typed before it is known what the one before them has come to.
 
     ahead = TypedAhead()
-    ahead.hold()                  the line's end is on its way
-    ahead.keeps(event)            whether a key waits; it is kept then
+    ahead.follow(event, widget)   a key was given to a widget
+    ahead.keeps(event)            whether a key waits for it; it is kept then
+    ahead.has_passed(event)       whether this is what they waited for
     for event in ahead.let_go(): …
 
-Without it `:open box`, Enter, Enter would type the second Enter into whatever happened to have the focus.
+A key goes to the widget that has the focus and, unless that takes it, from one to the next up to the app, which alone
+knows what tab, enter or backspace do. A letter that is typed behind it goes straight into a field: without this `ab`,
+Tab, `cd` could fill in `abcd`, and `:open box`, Enter, Enter would type the second Enter into whatever had the focus.
 """
 
 from __future__ import annotations
@@ -14,9 +17,23 @@ from collections import deque
 from collections.abc import Iterator
 
 from textual import events
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
 
 MOST = 1000
 """Keys that wait; whoever types more has pasted into a program that stands still."""
+
+
+class Passed(events.Event):
+    """Goes the way of a key, behind it: who could have used it has had it.
+
+    Attributes:
+        key: that key.
+    """
+
+    def __init__(self, key: events.Key) -> None:
+        super().__init__()
+        self.key = key
 
 
 class TypedAhead:
@@ -24,11 +41,31 @@ class TypedAhead:
 
     def __init__(self) -> None:
         self._waiting: deque[events.Key] = deque(maxlen=MOST)
+        self._followed: events.Key | None = None
         self.is_holding = False
 
-    def hold(self) -> None:
-        """From now on keys wait."""
-        self.is_holding = True
+    def follow(self, key: events.Key, to: Widget, *, ends_line: bool = False) -> None:
+        """From now on keys wait until this one has passed, unless it is one that a field takes for itself.
+
+        Args:
+            key: one that was just given to a widget.
+            to: that widget.
+            ends_line: whether they wait longer: `let_go` is called when the line has been read.
+        """
+        is_letter = key.is_printable and isinstance(to, Input | TextArea)
+        if ends_line:
+            self.is_holding = True
+        # A widget that goes takes no message, and the key has gone with it.
+        elif not is_letter and to.post_message(Passed(key)):
+            self._followed, self.is_holding = key, True
+
+    def has_passed(self, event: events.Event) -> bool:
+        """Whether keys wait for the one that has come by, or that `Passed` tells of; they need not any more."""
+        key = event.key if isinstance(event, Passed) else event
+        if self._followed is None or key is not self._followed:
+            return False
+        self._followed = None
+        return True
 
     def keeps(self, key: events.Key) -> bool:
         """Keeps a key if keys wait; returns whether it does."""
