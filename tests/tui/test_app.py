@@ -88,6 +88,17 @@ async def test_a_key_behind_one_that_moves_is_about_what_was_moved_to(tmp_path: 
         assert "box ● running" not in desk.text
 
 
+@pytest.mark.parametrize("width", [110, 120])
+async def test_beside_a_console_the_list_says_what_a_sandbox_uses(tmp_path: Path, width: int) -> None:
+    async with whole_dashboard(tmp_path, size=(width, 30)) as desk:
+        await desk.press("enter")
+        await desk.until("╭")
+        await desk.until_so(
+            lambda: desk.text.splitlines()[1].partition("╭")[0].split()[-2:] == ["CPU", "Memory"],
+            "what a sandbox uses is not shown",
+        )
+
+
 async def test_a_filter_that_is_wrong_says_why(tmp_path: Path) -> None:
     async with whole_dashboard(tmp_path) as desk:
         await desk.press("/", *"re:(")

@@ -15,18 +15,24 @@ from tests.tui.sandbox_values import NOW, has_changed, is_gone, sandbox
 
 
 @pytest.mark.parametrize(
-    ("width", "last"),
+    ("width", "come"),
     [
-        (41, ["cpu"]),
-        (80, ["memory", "age", "lease", "accelerator", "viewers"]),
-        (120, ["recipe", "owner", "cpu_bars", "labels"]),
+        (40, ["cpu"]),
+        # What is left beside a console on a screen of 110, 120 and 160 columns.
+        (49, ["memory"]),
+        (53, []),
+        (71, ["lease", "age"]),
+        (80, ["viewers"]),
+        (120, ["recipe", "labels", "owner", "cpu_bars", "accelerator"]),
         (160, ["memory_bars"]),
     ],
 )
-def test_a_wider_screen_shows_more_and_what_matters_first(width: int, last: list[str]) -> None:
-    shown = [placed.column.key for placed in place_columns(COLUMNS, width)]
-    assert shown[:4] == ["mark", "state", "name", "waits"]
-    assert set(last) <= set(shown)
+def test_a_wider_screen_shows_more_and_what_matters_first(width: int, come: list[str]) -> None:
+    widths = (40, 49, 53, 71, 80, 120, 160)
+    shown = {each: [placed.column.key for placed in place_columns(COLUMNS, each)] for each in (0, *widths)}
+    assert shown[0] == ["mark", "state", "name", "waits"]
+    before = (0, *widths)[widths.index(width)]
+    assert set(shown[width]) == {*shown[before], *come}
 
 
 def test_every_column_says_something_and_can_be_sorted_by() -> None:

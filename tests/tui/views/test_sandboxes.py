@@ -271,7 +271,7 @@ async def test_sorting_goes_round_the_columns_that_are_on_the_screen() -> None:
         for _ in range(7):
             await screen.run("table.sort")
             seen.append(screen.world.fleet.sort[0])
-        assert seen == ["state", "waits", "cpu", "memory", "age", "name", "state"]
+        assert seen == ["state", "waits", "cpu", "memory", "lease", "name", "state"]
 
 
 async def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round() -> None:

@@ -1,4 +1,8 @@
-"""The columns of sandboxes, and the fleet as a table asks for it."""
+"""The columns of sandboxes, and the fleet as a table asks for it.
+
+Rule: where there is no room, what is the same for most sandboxes leaves first and what asks for a person last. Which
+state a sandbox is in, its name and what waits are always there.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +19,18 @@ COLUMNS = (
     Column("mark", "", 1),
     Column("state", "State", 10),
     Column("name", "Name", 15, most=28),
-    Column("waits", "Waits", 6, most=18),
+    Column("waits", "Waits", 5, most=18),
     Column("cpu", "CPU", 5, rank=1, is_right=True),
     Column("cpu_bars", "", BARS, rank=9),
     Column("memory", "Memory", 8, rank=2, is_right=True),
-    Column("memory_bars", "", BARS, rank=12),
-    Column("age", "Age", 6, rank=3, is_right=True),
-    Column("lease", "Lease", 7, rank=4, is_right=True),
-    Column("accelerator", "Accel", 5, rank=5),
-    Column("viewers", "Viewers", 7, most=16, rank=6),
-    Column("recipe", "Recipe", 12, most=24, rank=7),
+    Column("memory_bars", "", BARS, rank=11),
+    Column("age", "Age", 6, rank=4, is_right=True),
+    Column("lease", "Lease", 7, rank=3, is_right=True),
+    Column("accelerator", "Accel", 5, rank=10),
+    Column("viewers", "Viewers", 7, most=16, rank=5),
+    Column("recipe", "Recipe", 12, most=24, rank=6),
     Column("owner", "Owner", 6, most=14, rank=8),
-    Column("labels", "Labels", 10, most=48, rank=10),
+    Column("labels", "Labels", 10, most=48, rank=7),
 )
 SORTED_BY = {"cpu_bars": "cpu", "memory_bars": "memory"}
 """Columns that have the order of another one."""
