@@ -112,6 +112,7 @@ def test_no_decision_can_be_made_outside_of_the_inbox() -> None:
     [
         ("sandbox.destroy", "cloche rm a 'b c'"),
         ("console.take", "cloche attach --take a/1"),
+        ("console.close", "cloche consoles close a/1"),
         ("approval.edit", "cloche approvals approve apr_1 --edit"),
         ("view.sandboxes", "cloche ls"),
     ],
@@ -120,6 +121,20 @@ def test_an_action_tells_the_command_line_that_does_the_same(action: str, typed:
     cli = BY_ID[action].cli
     assert cli is not None
     assert cli(EVERYTHING) == typed
+
+
+def test_which_console_ends_is_left_open_where_only_its_sandbox_is_chosen() -> None:
+    cli = BY_ID["console.close"].cli
+    assert cli is not None
+    assert cli(Chosen(names=("a",))) == "cloche consoles close a/CONSOLE"
+
+
+def test_what_the_machine_says_is_left_for_a_shell() -> None:
+    cli = BY_ID["console.drive"].cli
+    assert cli is not None
+    assert cli(EVERYTHING) == "cloche attach a/1"
+    chosen = Chosen(names=("a",), console_label="a/boot", words={"console.drive": "new shell"})
+    assert cli(chosen) == "cloche shell a"
 
 
 def test_without_a_choice_there_is_no_command_line() -> None:

@@ -49,6 +49,7 @@ class Completion(StrEnum):
     """What the argument of a command may be."""
 
     SANDBOX = "sandbox"
+    CONSOLE = "console"
     RECIPE = "recipe"
     APPROVAL = "approval"
     VIEW = "view"
@@ -149,6 +150,11 @@ def _driving(chosen: Chosen) -> str | None:
     return (_with_names("cloche shell") if opens_shell else _with_console("cloche attach"))(chosen)
 
 
+def _closing(chosen: Chosen) -> str | None:
+    one = chosen.console_label or (f"{chosen.names[0]}/CONSOLE" if len(chosen.names) == 1 else None)
+    return None if one is None else f"cloche consoles close {shlex.quote(one)}"
+
+
 def _with_approval(command: str) -> Callable[[Chosen], str | None]:
     return lambda chosen: command.format(chosen.approval) if chosen.approval else None
 
@@ -218,7 +224,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("console.save", "Save what the console has shown to a file", "save", argument=Completion.PATH, needs=frozenset({Need.CONSOLE})),
     Action("console.leave", "Go back to the list", "leave", ("escape",), _CONSOLE, "back"),
     Action("console.hide", "Close this pane; the console goes on", "hide", ("x",), _CONSOLE, "hide"),
-    Action("console.close", "End this console and what runs in it", "close-console", ("ctrl+d",), _CONSOLE, needs=_ON_CONSOLE | {Need.CHANGES}),
+    Action("console.close", "End a console and what runs in it", "close-console", ("X",), _CONSOLE | _TABLE, needs=_ON_SANDBOX | {Need.CHANGES}, argument=Completion.CONSOLE, cli=_closing),
     Action("console.full", "Give the console the whole screen, or not", "full", ("f", "f11"), _CONSOLE | _TABLE | _APPROVALS, "full"),
     Action("console.layout", "Show one, two or four consoles", "layout", ("w",), EVERYWHERE, argument=Completion.LAYOUT),
     Action("console.next_pane", "Go to the next pane", "next-pane", ("tab",), EVERYWHERE),

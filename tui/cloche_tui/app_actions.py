@@ -15,7 +15,8 @@ from textual.widgets import Input
 from cloche.errors import BadRequest, CodedError
 from cloche_tui.actions import BY_COMMAND, BY_ID, VIEWS, Completion, Place, possible
 from cloche_tui.model.commands import complete
-from cloche_tui.model.console_panes import Layout
+from cloche_tui.model.console_panes import Layout, closable
+from cloche_tui.model.console_status import label
 from cloche_tui.model.link import Lost, Up
 from cloche_tui.model.roles import Role
 from cloche_tui.model.sandbox_rows import ORDERS
@@ -74,6 +75,8 @@ def arguments(app: DashboardApp, kind: Completion | None) -> Iterable[str]:
     match kind:
         case Completion.SANDBOX:
             return app.world.fleet.names()
+        case Completion.CONSOLE:
+            return [label(console) for console in closable(app.world.consoles.values())]
         case Completion.APPROVAL:
             return [approval.id for approval in app.world.inbox.pending]
         case Completion.VIEW:

@@ -9,10 +9,12 @@ import pytest
 from cloche_tui.model.console_panes import (
     Layout,
     Panes,
+    closable,
     from_plain,
     in_order,
     newest_console,
     next_console,
+    room_note,
     to_plain,
 )
 from tests.tui.consoles import boot, console
@@ -194,6 +196,24 @@ def test_the_newest_open_console_is_meant_and_the_machines_own_if_there_is_none(
     assert newest_console([boot(5), console(1), console(3), console(2), ended]) == console(3)
     assert newest_console([ended, boot(5)]) == boot(5)
     assert newest_console([ended]) is None
+
+
+def test_what_the_machine_says_and_what_has_ended_cannot_be_ended() -> None:
+    assert closable([console(2), boot(0), console(1), console(9, state="ended")]) == [console(1), console(2)]
+
+
+@pytest.mark.parametrize(
+    ("layout", "names", "note"),
+    [
+        (Layout.SPLIT, "a", "room for 2, but one console is open: x adds one"),
+        (Layout.GRID, "a", "room for 4, but one console is open: x adds one"),
+        (Layout.SPLIT, "ab", ""),
+        (Layout.BESIDE, "a", ""),
+        (Layout.FULL, "a", ""),
+    ],
+)
+def test_room_for_what_is_not_there_is_told(layout: Layout, names: str, note: str) -> None:
+    assert room_note(_panes(layout, *names), "x adds one") == note
 
 
 def test_the_consoles_of_a_sandbox_follow_one_another() -> None:

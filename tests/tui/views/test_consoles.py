@@ -39,7 +39,7 @@ async def bench(tmp_path: Path, terminals: Terminals) -> AsyncIterator[Bench]:
 async def test_without_a_console_the_area_takes_no_room_and_says_what_to_do(bench: Bench) -> None:
     assert not bench.area.display
     assert bench.area.chosen() == Chosen()
-    for action in ("drive", "full", "hide", "search", "save", "close", "layout"):
+    for action in ("drive", "full", "hide", "search", "save", "layout"):
         with pytest.raises((NotFound, BadRequest), match=r"enter on a sandbox opens one|save where"):
             await bench.run(action, "x" if action == "save" else "")
     assert not await bench.area.run("sandbox.create", "")
@@ -171,6 +171,16 @@ async def test_layouts_show_one_two_or_four_and_the_list_where_there_is_room(ben
     await bench.until_seen("THE LIST")
     with pytest.raises(BadRequest, match="beside, split, grid, full"):
         await bench.run("layout", "huge")
+
+
+async def test_a_layout_with_room_for_more_than_there_is_says_so(bench: Bench) -> None:
+    bench.open("a")
+    await bench.run("layout")
+    said = "room for 2, but one console is open: c, or enter on a sandbox, adds one"
+    assert bench.host.said[-1][0] == said
+    bench.open("b")
+    await bench.run("layout")
+    assert [text for text, _ in bench.host.said] == [said]
 
 
 async def test_a_layout_that_covers_the_list_takes_the_focus_from_it(bench: Bench) -> None:

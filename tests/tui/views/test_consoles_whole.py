@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from cloche_tui.widgets import pane_clipboard
 from cloche_tui.widgets.terminal_view import TerminalView
 from tests.tui.feed.console_links import shell
 from tests.tui.model.test_clipboard import osc52
-from tests.tui.whole import Whole, whole_dashboard
+from tests.tui.whole import GUARD_S, Whole, whole_dashboard
 
 WAY_OUT = "ctrl+right_square_bracket"
 
@@ -60,6 +61,20 @@ async def test_a_sandbox_without_a_console_gets_a_shell(tmp_path: Path) -> None:
         await desk.until_so(lambda: desk.app.query_one(TerminalView).terminal, "no terminal")
         await desk.press(*"hello")
         await desk.until("hello")
+
+
+async def test_one_of_several_consoles_is_ended_from_the_list_by_its_name(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path, sandboxes=("box",)) as desk:
+        await shell(desk.client)
+        await shell(desk.client)
+        await desk.until_so(lambda: len(desk.app.world.consoles) == 3, "not all consoles are known")
+        await desk.press("X")
+        await desk.until(":close-console box/", "box/1  box/2")
+        await desk.press("2", "enter")
+        await desk.until("End box/2?", "a shell and all it runs here end.")
+        await asyncio.sleep(GUARD_S)
+        await desk.press("y")
+        await desk.until("box/2 ended")
 
 
 async def test_who_only_looks_on_watches(tmp_path: Path) -> None:

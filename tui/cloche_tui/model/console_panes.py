@@ -178,6 +178,18 @@ class Panes:
         return self.arranged(self.before) if self.layout in _COVERING else self
 
 
+def room_note(panes: Panes, more: str) -> str:
+    """What is to be said of a layout that has room for consoles that are not there; empty: nothing.
+
+    Args:
+        panes: as they are arranged now.
+        more: what opens another console.
+    """
+    if len(panes.all) != 1 or ROOM[panes.layout] == 1:
+        return ""
+    return f"room for {ROOM[panes.layout]}, but one console is open: {more}"
+
+
 def _with(panes: tuple[Pane, ...], place: int, pane: Pane) -> tuple[Pane, ...]:
     return (*panes[:place], pane, *panes[place + 1 :])
 
@@ -192,8 +204,7 @@ def newest_console(consoles: Iterable[ConsoleInfo]) -> ConsoleInfo | None:
         consoles: the sandbox's.
     """
     open_ones = in_order(consoles)
-    programs = [console for console in open_ones if not is_boot(console)]
-    return next(reversed(programs or open_ones), None)
+    return next(reversed(closable(open_ones) or open_ones), None)
 
 
 def next_console(consoles: Iterable[ConsoleInfo], current: str | None) -> ConsoleInfo | None:
@@ -203,6 +214,11 @@ def next_console(consoles: Iterable[ConsoleInfo], current: str | None) -> Consol
     if not ids or ids == [current]:
         return None
     return there[(ids.index(current) + 1) % len(ids)] if current in ids else there[-1]
+
+
+def closable(consoles: Iterable[ConsoleInfo]) -> list[ConsoleInfo]:
+    """The open ones in which a program runs that can be ended, oldest first."""
+    return [console for console in in_order(consoles) if not is_boot(console)]
 
 
 def in_order(consoles: Iterable[ConsoleInfo]) -> list[ConsoleInfo]:

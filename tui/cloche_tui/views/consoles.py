@@ -35,11 +35,12 @@ from cloche_tui.model.console_panes import (
     is_boot,
     newest_console,
     next_console,
+    room_note,
     to_plain,
 )
 from cloche_tui.model.console_status import Keys, label
 from cloche_tui.model.roles import Role
-from cloche_tui.views.console_work import close_console, save_console
+from cloche_tui.views.console_work import close_console, close_one_of, newest_of, save_console
 from cloche_tui.views.view import Dashboard, View
 from cloche_tui.widgets.console_grid import ConsoleGrid
 from cloche_tui.widgets.console_pane import ConsolePane
@@ -313,7 +314,8 @@ class ConsolesArea(Container):
             self._arrange(self._panes.together({sandbox: self._newest(sandbox) for sandbox in marked}))
             self._focus_pane()
         else:
-            self.open(self._meant(argument))
+            sandbox = self._meant(argument)
+            self.open(sandbox, await newest_of(self.dashboard, sandbox) if argument else None)
 
     async def _open_new(self, argument: str) -> None:
         panes = self._panes.opened(self._meant(argument), None, driven=self._driven, is_new=True)
@@ -372,8 +374,11 @@ class ConsolesArea(Container):
         self._arrange(self._panes.closed(self._panes.focused.key))
         self._focus_pane() if self._panes.all else self._focus_list()
 
-    async def _close(self, _argument: str) -> None:
-        await close_console(self.dashboard, self._focused().status.info)
+    async def _close(self, argument: str) -> None:
+        if argument or not self.has_focus_within:
+            await close_one_of(self.dashboard, argument or None, self._meant(argument.partition("/")[0]))
+        else:
+            await close_console(self.dashboard, self._focused().status.info)
 
     async def _fill(self, _argument: str) -> None:
         self._focused()
@@ -388,3 +393,7 @@ class ConsolesArea(Container):
         self._arrange(self._panes.arranged(Layout(name)) if name else self._panes.turned())
         if at_list and self._panes.covers:
             self._focus_pane()
+        if note := room_note(
+            self._panes, f"{self._key_of('new')}, or {self._key_of('open')} on a sandbox, adds one"
+        ):
+            self.dashboard.say(note)
