@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any
 
@@ -78,7 +79,7 @@ def test_each_piece_has_the_role_of_what_it_is() -> None:
 
 
 def test_what_hides_something_stands_out_and_usual_escapes_do_not() -> None:
-    line = call_lines("m", 'a\u202e\x1b"\n')[0].line
+    line = next(call_lines("m", 'a\u202e\x1b"\n')).line
     assert {span.text: span.role for span in line[2:-1]} == {
         '"a': Role.PLAIN,
         r"\u202e": Role.WARNING,
@@ -217,3 +218,18 @@ def test_a_summary_is_one_printable_line_of_bounded_length(params: Any, most: in
 )
 def test_a_summary_names_the_members(params: Any, expected: str) -> None:
     assert summary("pay.send", params, most=40) == expected
+
+
+@pytest.mark.parametrize(
+    ("params", "toggled"),
+    [
+        ({"t": "\n" * 1_000_000}, ("t",)),
+        ({"t": [[]] * 1_000_000}, ("t", None)),
+    ],
+)
+def test_lines_are_made_as_they_are_asked_for(params: Any, toggled: Path) -> None:
+    lines = call_lines("m", params, toggled=frozenset({toggled, ("t",)}))
+    seen = [plain_text(next(lines).line) for _ in range(60)]
+    assert seen[0] == "m({"
+    assert len(seen) == 60
+    assert inspect.isgenerator(lines)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from typing import Any
+
+from textual.pilot import Pilot
 
 from cloche_tui.model.call_text import CallLine, call_lines
 from cloche_tui.model.roles import Span
@@ -104,3 +108,79 @@ async def test_an_empty_one_has_nothing_to_go_to() -> None:
         await pilot.press("j", "home", "end")
         await pilot.click(view)
         assert view.fold_here is None
+
+
+class Numbered:
+    """Very many lines, and how many of them were asked for; the one before the last can be folded."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.asked = most, 0
+
+    def lines(self) -> Iterator[CallLine]:
+        for number in range(1, self.most + 1):
+            self.asked = number
+            yield CallLine((Span(f"line {number}"),), ("deep",) if number == self.most - 1 else None)
+
+
+async def shows(text: str, pilot: Pilot[None]) -> None:
+    async with asyncio.timeout(30):
+        while not any(row.startswith(text) for row in screen_text(pilot.app).split("\n")):
+            await pilot.pause()
+
+
+async def test_of_very_many_lines_only_those_near_what_is_seen_are_made() -> None:
+    app, view = host()
+    many = Numbered(1_000_000)
+    async with app.run_test(size=(40, 10)) as pilot:
+        view.show(many.lines(), is_other=True)
+        await pilot.pause()
+        assert "line 1\n" in screen_text(app)
+        assert many.asked <= 1001
+        view.scroll_to(y=view.max_scroll_y, animate=False)
+        await pilot.pause()
+        assert "line 1000\n" in screen_text(app) + "\n"
+        assert 1000 < many.asked <= 3003
+
+
+async def test_the_end_of_very_many_lines_is_reached_with_keys_in_between_that_count() -> None:
+    app, view = host()
+    many = Numbered(20_000)
+    async with app.run_test(size=(40, 10)) as pilot:
+        view.show(many.lines(), is_other=True)
+        view.focus()
+        view.action_move(1_000_000)
+        assert many.asked < 5000
+        view.action_move(-1)
+        await pilot.pause()
+        assert many.asked < 8000
+        await pilot.press("end")
+        await shows("line 20000", pilot)
+        assert many.asked == 20_000
+        await pilot.press("home")
+        assert view.scroll_offset.y == 0
+
+
+async def test_what_is_folded_far_below_is_found() -> None:
+    app, view = host()
+    many = Numbered(20_000)
+    async with app.run_test(size=(40, 10)) as pilot:
+        view.focus()
+        view.show(many.lines())
+        view.go_to_fold(("deep",))
+        await shows("line 19999", pilot)
+        assert view.fold_here == ("deep",)
+        view.show(many.lines())
+        await shows("line 19999", pilot)
+        view.go_to_fold(("nowhere",))
+        await shows("line 19999", pilot)
+
+
+async def test_another_width_makes_only_rows_that_are_seen_again() -> None:
+    app, view = host()
+    many = Numbered(1_000_000)
+    async with app.run_test(size=(40, 10)) as pilot:
+        view.show(many.lines(), is_other=True)
+        await pilot.resize_terminal(60, 10)
+        await pilot.pause()
+        assert many.asked <= 1001
+        assert "line 9\n" in screen_text(app)

@@ -5,6 +5,7 @@ Rules:
   own escape, and stands out. A text of several lines is broken behind its line ends only, behind a bar of its own.
 - What is long or deep is folded, and says so with its size: nothing is left out silently. Folding never changes what
   an approval lets through.
+- SAFETY: a guest chooses how many lines there are. Each is made when it is asked for, and none before.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ _IN_BRIEF = 40
 
 _ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
 # Of a folded text; never half an escape.
-_BEGINS = re.compile(r"(?:\\u[0-9a-f]{4}|\\.|[^\\]){0,40}")
+_BEGINNING = 40
+_BEGINS = re.compile(rf"(?:\\u[0-9a-f]{{4}}|\\.|[^\\]){{0,{_BEGINNING}}}")
 _HARMLESS = frozenset({r"\n", r"\t", r"\"", r"\\"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 _ID = re.compile(r"[a-z]{2,4}_[0-9a-z]+", re.ASCII)
@@ -60,8 +62,8 @@ class CallLine:
     is_folded: bool = False
 
 
-def call_lines(method: str, params: Any, *, toggled: AbstractSet[Path] = frozenset()) -> Sequence[CallLine]:
-    """A call, line by line.
+def call_lines(method: str, params: Any, *, toggled: AbstractSet[Path] = frozenset()) -> Iterator[CallLine]:
+    """A call, line by line, each of them made as it is asked for.
 
     Args:
         method: what is called.
@@ -71,7 +73,7 @@ def call_lines(method: str, params: Any, *, toggled: AbstractSet[Path] = frozens
     # SAFETY: a guest wrote both. A method is in a form that the hub has checked; a terminal trusts nobody.
     writer = _Writer(toggled, _sizes(params))
     head = (Span(printable(method), Role.ACCENT), Span("(", Role.MUTED))
-    return list(writer.value(params, (), 0, head, ")"))
+    return writer.value(params, (), 0, head, ")")
 
 
 def cut_lines(method: str, params_bytes: int, params_sha256: str) -> Sequence[CallLine]:
@@ -133,14 +135,14 @@ class _Writer:
             yield CallLine((*head, *_inline(value), *_tail(tail)), indent=indent)
 
     def _text(self, text: str, path: Path, indent: int, head: Line, tail: str) -> Iterator[CallLine]:
-        shown = visible_json(json.dumps(text, ensure_ascii=False))
-        pieces = _broken(shown)
-        is_long = len(shown) > LONG_TEXT or len(pieces) > LONG_LINES
+        lines = 1 + text.count("\n") - text.endswith("\n")
+        is_long = lines > LONG_LINES or len(text) > LONG_TEXT or 2 + len(_escaped(text)) > LONG_TEXT
         fold = path if is_long else None
         if fold is not None and self._is_folded(path, is_usual=is_long):
-            beginning = _BEGINS.match(pieces[0])[0]  # type: ignore[index]
-            lines = f"{count(len(pieces), 'line')}, " if len(pieces) > 1 else ""
-            note = Span(f" … {lines}{size(len(text.encode(errors='replace')))}, {_UNFOLDS}", Role.WARNING)
+            first = next(_broken(text[: _BEGINNING + 1]))
+            beginning = _BEGINS.match(first)[0]  # type: ignore[index]
+            extent = f"{count(lines, 'line')}, " if lines > 1 else ""
+            note = Span(f" … {extent}{size(len(text.encode(errors='replace')))}, {_UNFOLDS}", Role.WARNING)
             # The note stands behind the text's end: no guest can write one.
             yield CallLine(
                 (*head, *_text_spans(beginning), *_tail('"'), note, *_tail(tail)),
@@ -150,8 +152,8 @@ class _Writer:
             )
             return
         bar = (Span(" " * (indent + 2)), Span("│ ", Role.MUTED))
-        for number, piece in enumerate(pieces):
-            end = _tail(tail) if number == len(pieces) - 1 else ()
+        for number, piece in enumerate(_broken(text)):
+            end = _tail(tail) if number == lines - 1 else ()
             start = bar if number else head
             yield CallLine(
                 (*start, *_text_spans(piece), *end), None if number else fold, indent + (4 if number else 2)
@@ -205,7 +207,7 @@ def _sizes(value: Any) -> Mapping[int, int]:
         elif isinstance(one, list):
             total = sum(2 + measure(member) for member in one)
         else:
-            return len(one) + 2 if isinstance(one, str) else len(json.dumps(one))
+            return len(one) + 2 if isinstance(one, str) else len(repr(one))
         sizes[id(one)] = total
         return total
 
@@ -213,17 +215,18 @@ def _sizes(value: Any) -> Mapping[int, int]:
     return sizes
 
 
-def _broken(shown: str) -> Sequence[str]:
+def _broken(text: str) -> Iterator[str]:
     """The JSON of a text in pieces: broken behind each of its line ends, but the last."""
-    pieces = [""]
-    at = 0
-    for found in _ESCAPE.finditer(shown):
-        if found[0] == r"\n" and found.end() < len(shown) - 1:
-            pieces[-1] = shown[at : found.end()]
-            pieces.append("")
-            at = found.end()
-    pieces[-1] = shown[at:]
-    return pieces
+    opening, at = '"', 0
+    while (end := text.find("\n", at, len(text) - 1)) >= 0:
+        yield f"{opening}{_escaped(text[at : end + 1])}"
+        opening, at = "", end + 1
+    yield f'{opening}{_escaped(text[at:])}"'
+
+
+def _escaped(text: str) -> str:
+    """The JSON of a text, without its quotes."""
+    return visible_json(json.dumps(text, ensure_ascii=False))[1:-1]
 
 
 def _fits_inline(value: dict[str, Any] | list[Any]) -> bool:

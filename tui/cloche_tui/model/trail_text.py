@@ -5,9 +5,10 @@ Rule: who did it and where is said by name where there is one, and in full by id
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from cloche import AuditEvent
@@ -37,8 +38,8 @@ def cells(row: TrailRow, now: datetime) -> Mapping[str, Line]:
 
 def event_lines(
     event: AuditEvent, names: Mapping[str, str], *, toggled: AbstractSet[Path] = frozenset()
-) -> Sequence[CallLine]:
-    """All of an event.
+) -> Iterator[CallLine]:
+    """All of an event, each line made as it is asked for.
 
     Args:
         event: in full.
@@ -55,11 +56,11 @@ def event_lines(
         ("hash", line(event.hash)),
         ("follows", line(event.prev_hash)),
     ]
-    return [
-        *(CallLine((Span(name.ljust(_NAMES), Role.MUTED), *text), indent=_NAMES) for name, text in about),
-        CallLine(()),
-        *call_lines(event.event, dict(event.detail), toggled=toggled),
-    ]
+    return chain(
+        (CallLine((Span(name.ljust(_NAMES), Role.MUTED), *text), indent=_NAMES) for name, text in about),
+        (CallLine(()),),
+        call_lines(event.event, dict(event.detail), toggled=toggled),
+    )
 
 
 def status(trail: Trail) -> Line:

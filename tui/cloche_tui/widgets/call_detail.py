@@ -5,8 +5,9 @@ What it shows it is given. What is folded in a call is remembered for each call,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from itertools import chain
 
 from textual import on
 from textual.app import ComposeResult
@@ -101,14 +102,14 @@ class CallDetail(Vertical):
         if one is None:
             self.call.show(())
             return
-        lines = (
+        lines: Iterable[CallLine] = (
             call_lines(one.method, one.params, toggled=self._toggled.get(one.id, frozenset()))
             if one.has_params
             else cut_lines(one.method, one.params_bytes, one.params_sha256)
         )
         if one.diff:
             difference = [CallLine(changed, indent=2) for changed in hub_diff(one.diff)]
-            lines = [*lines, CallLine(()), CallLine((Span(_CHANGED, Role.HEADING),)), *difference]
+            lines = chain(lines, (CallLine(()), CallLine((Span(_CHANGED, Role.HEADING),))), difference)
         self.call.show(lines, is_other=is_other)
 
     def _show_about(self) -> None:

@@ -1,11 +1,14 @@
 """A call to read: its lines in rows as wide as there is room, with a cursor that folds and unfolds.
 
 It shows what `model.call_text` says and knows nothing of approvals. What is folded is the owner's to say: `FoldAsked`.
+
+Rule, since a guest chooses how many lines there are: rows are made as far as somebody has got, and always further than is
+seen; where the cursor is to go further than that, a few at a time, with everything else in between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,11 +21,13 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from cloche_tui.model.call_text import CallLine, Path
-from cloche_tui.model.roles import Line, Role
+from cloche_tui.model.roles import Role
+from cloche_tui.widgets.call_rows import CallRows
 from cloche_tui.widgets.styles import styles_of
-from cloche_tui.widgets.wrapping import wrap
 
 _LEAST_WIDTH = 8
+_AT_ONCE = 1000
+"""Rows; some 10 ms."""
 
 
 class CallView(ScrollView, can_focus=True):
@@ -48,41 +53,46 @@ class CallView(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as every widget calls it
         super().__init__(id=id)
-        self._lines: Sequence[CallLine] = ()
-        self._rows: Sequence[tuple[Line, int]] = ()
-        """Each row, and the number of its line."""
+        self._rows = CallRows((), _LEAST_WIDTH)
         self._cursor = 0
-        """The number of a line."""
+        """The number of a line: where it is, or where it is to go once there are so many."""
+        self._sought: Path | None = None
+        """Where the cursor is to go as soon as that is found."""
+        self._is_going_on = False
 
-    def show(self, lines: Sequence[CallLine], *, is_other: bool = False) -> None:
+    def show(self, lines: Iterable[CallLine], *, is_other: bool = False) -> None:
         """Shows lines.
 
         Args:
-            lines: all of them.
+            lines: all of them; taken as they are needed.
             is_other: whether they are another call's: it is shown from its beginning.
         """
-        self._lines = lines
-        self._cursor = 0 if is_other else min(self._cursor, max(len(lines) - 1, 0))
-        self._lay_out()
+        self._rows = CallRows(lines, self._width)
+        self._sought = None
         if is_other:
+            self._cursor = 0
             self.scroll_to(y=0, animate=False, force=True)
+        self._make()
 
     @property
     def fold_here(self) -> Path | None:
         """What can be folded or unfolded at the cursor; away from any, or without the focus, what is folded first."""
-        here = self._lines[self._cursor].fold if self._lines and self.has_focus else None
-        return here if here is not None else next((one.fold for one in self._lines if one.is_folded), None)
+        lines = self._rows.lines
+        here = lines[self._here].fold if lines and self.has_focus else None
+        return here if here is not None else next((one.fold for one in lines if one.is_folded), None)
 
     def go_to_fold(self, path: Path) -> None:
         """Puts the cursor where something is folded or unfolded."""
-        self._cursor = next(
-            (number for number, one in enumerate(self._lines) if one.fold == path), self._cursor
-        )
+        self._sought = path
+        self._seek(0)
+        self._make()
         self._bring_cursor()
 
     def action_move(self, lines: int) -> None:
         """Goes so many lines down."""
-        self._cursor = min(max(self._cursor + lines, 0), max(len(self._lines) - 1, 0))
+        self._sought = None
+        self._cursor = max(self._here + lines, 0)
+        self._make()
         self._bring_cursor()
 
     def action_page(self, pages: int) -> None:
@@ -93,23 +103,24 @@ class CallView(ScrollView, can_focus=True):
         """A click folds or unfolds."""
         offset = event.get_content_offset(self)
         row = None if offset is None else self.scroll_offset.y + offset.y
-        if row is None or row >= len(self._rows):
+        if row is None or row >= len(self._rows.made):
             return
         event.stop()
-        self._cursor = self._rows[row][1]
+        self._sought = None
+        self._cursor = self._rows.made[row][1]
         self.refresh()
-        if (path := self._lines[self._cursor].fold) is not None:
+        if (path := self._rows.lines[self._cursor].fold) is not None:
             self.post_message(self.FoldAsked(path))
 
     def render_line(self, y: int) -> Strip:
         """A row."""
         width, base = self.size.width, self.rich_style
         row = self.scroll_offset.y + y
-        if row >= len(self._rows):
+        if row >= len(self._rows.made):
             return Strip.blank(width, base)
-        line, number = self._rows[row]
+        line, number = self._rows.made[row]
         styles = styles_of(self.app)
-        if self.has_focus and number == self._cursor:
+        if self.has_focus and number == self._here:
             base += styles[Role.SELECTED]
         segments = [
             Segment(span.text, base if span.role is Role.PLAIN else base + styles[span.role]) for span in line
@@ -118,7 +129,14 @@ class CallView(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Another width makes other rows."""
-        self._lay_out()
+        self._rows.wrap_to(self._width)
+        self._make()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Who scrolls wants to see more."""
+        super().watch_scroll_y(old_value, new_value)
+        if self._has_arrived:
+            self._make()
 
     def on_focus(self) -> None:
         """The cursor is seen."""
@@ -128,19 +146,54 @@ class CallView(ScrollView, can_focus=True):
         """The cursor is not seen any more."""
         self.refresh()
 
-    def _lay_out(self) -> None:
+    @property
+    def _width(self) -> int:
         # The bar at the right comes and goes with the number of rows: its place is always left free.
-        width = max(self.size.width, _LEAST_WIDTH) - 1
-        self._rows = [
-            (row, number)
-            for number, one in enumerate(self._lines)
-            for row in wrap(one.line, width, indent=one.indent)
-        ]
-        self.virtual_size = Size(self.size.width, len(self._rows))
+        return max(self.size.width, _LEAST_WIDTH) - 1
+
+    @property
+    def _here(self) -> int:
+        """The line that the cursor has got to."""
+        return min(self._cursor, max(len(self._rows.lines) - 1, 0))
+
+    @property
+    def _has_arrived(self) -> bool:
+        """Whether the cursor is where it is to be."""
+        return self._sought is None and self._cursor < max(len(self._rows.lines), 1)
+
+    def _make(self) -> None:
+        """Makes rows as far as they are wanted; those for which that takes long, a little later."""
+        rows, lines = self._rows, len(self._rows.lines)
+        if not self._is_enough():
+            rows.make(_AT_ONCE)
+            self._seek(lines)
+        if rows.is_whole:
+            self._cursor, self._sought = self._here, None
+        self.virtual_size = Size(self.size.width, len(rows.made))
         self.refresh()
+        if not self._is_going_on and not self._is_enough():
+            self._is_going_on = True
+            self.call_after_refresh(self._go_on)
+
+    def _go_on(self) -> None:
+        self._is_going_on = False
+        self._make()
+        self._bring_cursor()
+
+    def _is_enough(self) -> bool:
+        rows = self._rows
+        seen = self.scroll_offset.y + 2 * self.size.height
+        return rows.is_whole or (self._has_arrived and seen < len(rows.made))
+
+    def _seek(self, start: int) -> None:
+        """Looks for what is sought, in the lines from this one on."""
+        for number in range(start, len(self._rows.lines)) if self._sought is not None else ():
+            if self._rows.lines[number].fold == self._sought:
+                self._cursor, self._sought = number, None
+                return
 
     def _bring_cursor(self) -> None:
-        first = next((at for at, (_, number) in enumerate(self._rows) if number == self._cursor), 0)
+        first = self._rows.first_row_of(self._here)
         top, height = self.scroll_offset.y, max(self.size.height, 1)
         if first < top:
             self.scroll_to(y=first, animate=False, force=True)
