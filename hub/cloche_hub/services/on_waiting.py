@@ -102,4 +102,9 @@ async def _kill(process: Process) -> None:
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        try:
+            await process.wait()
+        except asyncio.CancelledError:
+            # Killed, it ends at once: who is cancelled at this moment waits for that too, so that it is reaped.
+            await process.wait()
+            raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from cloche_hub.domain.approval import Approval
+from cloche_hub.services import on_waiting
 from cloche_hub.services.on_waiting import AT_ONCE, WaitingCommand
 from tests.hub.domain.examples import approval
 from tests.support.hub import until
@@ -87,6 +89,16 @@ async def test_the_hubs_end_kills_what_runs(tmp_path: Path) -> None:
     command = WaitingCommand(python(program, str(began)))
     await run(command, [approval()], lambda _logs: began.exists() and began.read_text().endswith("\n"))
     await until(lambda: is_gone(int(began.read_text())))
+
+
+async def test_the_hubs_end_in_the_moment_in_which_one_is_killed_leaves_nothing_to_be_reaped() -> None:
+    process = await asyncio.create_subprocess_exec("sleep", "1000", start_new_session=True)
+    async with asyncio.TaskGroup() as tasks:
+        killing = tasks.create_task(on_waiting._kill(process))
+        await asyncio.sleep(0)
+        killing.cancel()
+    assert killing.cancelled()
+    assert process.returncode == -signal.SIGKILL
 
 
 async def test_a_few_run_at_once_and_what_finds_the_queue_full_is_left_out(
