@@ -14,7 +14,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, WSServerHandshakeError
+from aiohttp import (
+    ClientSession,
+    ClientWebSocketResponse,
+    WSCloseCode,
+    WSMsgType,
+    WSServerHandshakeError,
+)
 
 from cloche.errors import BadRequest
 from cloche_tui.serve import server
@@ -130,6 +136,74 @@ async def test_a_tab_whose_browser_is_cut_off_leaves_nothing_behind(
         await until(lambda: tabs.running == [])
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("no JSON", "a message is no JSON"),
+        ('["stdin"', "a message is no JSON"),
+        pytest.param("[" * 100_000, "a message is no JSON", id="deep"),
+        ('{"stdin": "q"}', "a message does not say what it is"),
+        ('["stdin", {"a": 1}]', "a stdin comes without a text"),
+        ('["resize", [1, 2]]', "a resize comes without a size"),
+        (b"\x00\xff", "a message is no text"),
+    ],
+)
+async def test_a_tab_that_is_told_nonsense_ends_with_a_line_and_no_traceback(
+    tmp_path: Path,
+    browser: ClientSession,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    said: str | bytes,
+    why: str,
+) -> None:
+    async with _tabs(tmp_path) as tabs:
+        async with tabs.open(browser) as websocket, tabs.open(browser) as other:
+            await _shown(other, b"told")
+            await (websocket.send_str(said) if isinstance(said, str) else websocket.send_bytes(said))
+            while (await websocket.receive(timeout=20)).type is WSMsgType.BINARY:
+                pass
+            await other.send_str(json.dumps(["ping", "still there"]))
+            while (message := await other.receive(timeout=20)).type is not WSMsgType.TEXT:
+                pass
+            assert message.json() == ["pong", "still there"]
+        await until(lambda: tabs.running == [])
+    assert capsys.readouterr().err == f"cloche: a tab was ended: {why}\n"
+    assert caplog.records == []
+
+
+async def test_a_message_that_is_too_long_ends_its_tab_with_a_line(
+    tmp_path: Path,
+    browser: ClientSession,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with _tabs(tmp_path) as tabs:
+        async with tabs.open(browser) as websocket:
+            await websocket.send_str(json.dumps(["stdin", "x" * (1 << 20)]))
+            while (message := await websocket.receive(timeout=20)).type is WSMsgType.BINARY:
+                pass
+            assert (message.type, message.data) == (WSMsgType.CLOSE, WSCloseCode.MESSAGE_TOO_BIG)
+        await until(lambda: tabs.running == [])
+    assert (
+        capsys.readouterr().err
+        == "cloche: a tab was ended: a message is too long, or none of a websocket's\n"
+    )
+    assert caplog.records == []
+
+
+async def test_what_a_later_page_may_say_and_sizes_that_are_none_change_nothing(
+    tmp_path: Path, browser: ClientSession
+) -> None:
+    async with _tabs(tmp_path) as tabs, tabs.open(browser) as websocket:
+        await _shown(websocket, b"told")
+        for said in (["later", 1], ["resize", {"width": None}], ["blur"], ["focus"]):
+            await websocket.send_str(json.dumps(said))
+        await websocket.send_str(json.dumps(["ping", ""]))
+        while (message := await websocket.receive(timeout=20)).type is WSMsgType.BINARY:
+            pass
+        assert message.json() == ["pong", ""]
+
+
 async def test_the_server_s_end_is_the_end_of_its_tabs(tmp_path: Path, browser: ClientSession) -> None:
     async with contextlib.AsyncExitStack() as stack:
         async with _tabs(tmp_path) as tabs:
@@ -227,7 +301,9 @@ async def _opened_once_there_is_room(tabs: _Tabs, browser: ClientSession) -> Cli
             return websocket
 
 
-@pytest.mark.parametrize("size", ["", "?width=x&height=y", "?width=-3&height=99999"])
+@pytest.mark.parametrize(
+    "size", ["", "?width=x&height=y", pytest.param("?width=-3&height=" + "9" * 5000, id="large")]
+)
 async def test_a_senseless_size_is_none(tmp_path: Path, browser: ClientSession, size: str) -> None:
     async with _tabs(tmp_path) as tabs, tabs.open(browser, size) as websocket:
         await _shown(websocket, b"size 80x1000 told" if "99999" in size else b"size 80x24 told")

@@ -8,6 +8,7 @@ Rules, since whoever reaches a tab is who started this:
 - Every request is checked for the token, for the host it asked (a foreign name may lead here) and for where it comes
   from (another site's page may ask); the websocket is refused without a word about where it comes from.
 - A tab's process has ended before its handler has: asked first, then told, then killed.
+- A tab whose page says what none of ours does is ended, with a line about it and nothing more.
 """
 
 from __future__ import annotations
@@ -26,12 +27,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import textual_serve
-from aiohttp import web
+from aiohttp import WebSocketError, WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 from textual_serve.server import Server
 
 from cloche.errors import BadRequest
+from cloche_tui.serve.envelopes import (
+    LARGEST_SIDE,
+    Envelope,
+    Focused,
+    Pinged,
+    Resized,
+    SenselessEnvelope,
+    Typed,
+    parse_envelope,
+)
 from cloche_tui.serve.tab import DRIVER, SIZE
 from cloche_wire.aio.bounds import within
 
@@ -81,6 +92,18 @@ class Tab(AppService):
         """Carries what the dashboard shows to the tab, and closes the tab when there is nothing more."""
         await super().run()
         await self._close_websocket()
+
+    async def take(self, envelope: Envelope) -> None:
+        """Does what the page says."""
+        match envelope:
+            case Typed():
+                await self.send_bytes(envelope.data)
+            case Resized():
+                await self.set_terminal_size(envelope.columns, envelope.rows)
+            case Focused():
+                await (self.focus() if envelope.has_focus else self.blur())
+            case Pinged():
+                await self._websocket.send_json(["pong", envelope.what])
 
     async def stop(self) -> None:
         """Ends the process. Idempotent; bounded, also while it is being cancelled."""
@@ -192,7 +215,9 @@ class TabServer(Server):
             tab = Tab(self._argv, websocket)
             try:
                 await tab.start(columns, rows)
-                await self._process_messages(websocket, tab)
+                await _carry(websocket, tab)
+            except SenselessEnvelope as error:
+                _say(f"a tab was ended: {error}")
             finally:
                 await tab.stop()
         finally:
@@ -262,13 +287,36 @@ async def _serve(command: Sequence[str], port: int, tell: Callable[[str], object
         await stop.wait()
 
 
+async def _carry(websocket: web.WebSocketResponse, tab: Tab) -> None:
+    """Has the tab do what its page says, until that has gone.
+
+    Raises:
+        SenselessEnvelope: it is no page of ours.
+    """
+    async for message in websocket:
+        if message.type is WSMsgType.ERROR:
+            if isinstance(message.data, WebSocketError):
+                raise SenselessEnvelope("a message is too long, or none of a websocket's")
+            return  # the browser has been cut off
+        if message.type is not WSMsgType.TEXT:
+            raise SenselessEnvelope("a message is no text")
+        envelope = parse_envelope(message.data)
+        if envelope is not None:
+            # A page that goes while it is answered has gone.
+            with contextlib.suppress(ConnectionError):
+                await tab.take(envelope)
+
+
 def _tell(address: str) -> None:
     sys.stdout.write(f"{address}\n")
     sys.stdout.flush()
-    sys.stderr.write(
-        "cloche: open this address in a browser on this machine; who has it can do all that you can. Ctrl+C ends it\n"
-    )
+    _say("open this address in a browser on this machine; who has it can do all that you can. Ctrl+C ends it")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"cloche: {line}\n")
 
 
 def _size(text: str | None, usual: int) -> int:
-    return max(1, min(int(text), 1000)) if text is not None and text.isdecimal() else usual
+    # Of a number with more digits than that nothing is to be known but that it is too large.
+    return max(1, min(int(text[:5]), LARGEST_SIDE)) if text is not None and text.isdecimal() else usual
