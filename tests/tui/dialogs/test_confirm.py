@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Button
 
 from cloche_tui.dialogs.confirm import Confirm
 from cloche_tui.model.guard import QUIET_S
@@ -135,3 +136,16 @@ async def test_a_long_list_leaves_the_answer_in_sight() -> None:
         await app.push_screen(dialog)
         await pilot.pause()
         assert "type 40 and press enter" in screen_text(app)
+
+
+async def test_what_loses_nothing_does_not_look_as_if_it_did() -> None:
+    app = HostApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        for is_loss in (True, False):
+            dialog = Confirm("Copy this?", LINES, verb="copy", is_loss=is_loss)
+            app.push_screen(dialog)
+            await pilot.pause()
+            assert dialog.query_one("#yes", Button).variant == ("error" if is_loss else "primary")
+            edge = dialog.query_one(".box").styles.border_top[1]
+            assert edge.hex == app.theme_variables["error" if is_loss else "primary"].upper()
+            app.pop_screen()

@@ -215,6 +215,16 @@ def test_what_is_marked_is_copied_into_the_other_folder() -> None:
     assert panes.target is panes.here
 
 
+def test_what_is_or_may_be_a_folder_is_told_of() -> None:
+    panes = _panes()
+    rows = [row("d", "dir"), row("f"), row("l", "link"), row("m", "link", leads_to_folder=True)]
+    for side, folders in ((Side.HERE, "dm"), (Side.SANDBOX, "dlm")):
+        panes.active = side
+        panes.source.show(Listing(panes.source.folder, rows))
+        panes.source.mark_all()
+        assert "".join(one.name for one in panes.wanted() if one.is_folder) == folders
+
+
 def test_nothing_is_copied_where_no_folder_is_shown() -> None:
     panes = _panes()
     panes.sandbox.clear()

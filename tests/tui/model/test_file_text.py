@@ -11,6 +11,7 @@ from cloche.filters import parse_filter
 from cloche_tui.model import file_text
 from cloche_tui.model.file_panes import FileRow, Listing, Pane, Side, row_of_entry
 from cloche_tui.model.roles import Line, Role, plain_text
+from cloche_tui.model.transfers import Amount
 from tests.tui.file_values import entry, pane, row
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -122,3 +123,10 @@ def test_what_cannot_be_used_stands_out_by_more_than_its_colour() -> None:
     spans = file_text.name(row("a", refusal="no"))
     assert spans[0].role is Role.WARNING
     assert spans[0].text == "✗ "
+
+
+@pytest.mark.parametrize(
+    ("is_all", "told"), [(True, "1,200 files, 2.0 KiB in all"), (False, "more than 1,200 files, 2.0 KiB")]
+)
+def test_how_much_a_copy_is_says_whether_that_is_all(is_all: bool, told: str) -> None:
+    assert plain_text(file_text.amount(Amount(1, 1200, 2048, is_all=is_all))) == told

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from cloche.errors import BadRequest, Forbidden
-from cloche_tui.dialogs.overwrite import InTheWay
+from cloche_tui.dialogs.confirm import Confirm
+from cloche_tui.dialogs.overwrite import InTheWay, Overwrite
 from cloche_tui.model.file_panes import Listing, Pane, Side
 from cloche_tui.views import file_work
 from tests.tui.file_desk import HOME, file_desk
 from tests.tui.file_values import down, pane, row, up
-from tests.tui.support import HostApp
+from tests.tui.support import HostApp, screen_text
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ async def test_only_what_is_in_the_way_may_be_replaced(
             [down("a.txt", folder=str(desk.folder)), down("new", folder=str(desk.folder))],
         ):
             desk.answers.append(answer)
-            outcome = await file_work.agree(desk, desk.info.id, wanted)
+            outcome = await file_work.agree(desk, desk.info.id, "box", wanted)
             assert [(one.name, one.may_replace) for one in outcome] == agreed
 
 
@@ -42,8 +43,63 @@ async def test_nothing_is_asked_where_nothing_is_in_the_way(tmp_path: Path) -> N
     async with file_desk(tmp_path) as desk:
         assert desk.info is not None
         wanted = [down("new", folder=str(desk.folder))]
-        assert await file_work.agree(desk, desk.info.id, wanted) == wanted
+        assert await file_work.agree(desk, desk.info.id, "box", wanted) == wanted
         assert desk.asked == []
+
+
+@pytest.mark.parametrize("answer", [True, None])
+async def test_a_folder_is_copied_only_once_it_is_known_how_much_it_is(
+    tmp_path: Path, answer: bool | None
+) -> None:
+    async with file_desk(tmp_path) as desk, desk.run_test(size=(80, 24)) as pilot:
+        assert desk.info is not None
+        desk.put(f"{HOME}/big", kind="dir")
+        desk.put(f"{HOME}/big/one", b"12345")
+        desk.put(f"{HOME}/big/in", kind="dir")
+        desk.put(f"{HOME}/big/in/two", b"12345")
+        (desk.folder / "small").mkdir()
+        (desk.folder / "small/x").write_text("12")
+        here = str(desk.folder)
+        for wanted, heading, amount, place in (
+            ([down("big", folder=here, is_folder=True)], "Copy this to this host?", "2 files, 10 B", here),
+            ([up("small", source=here, is_folder=True), up("new")], "Copy this to box?", "1 file, 2 B", HOME),
+        ):
+            desk.answers.append(answer)
+            agreed = await file_work.agree(desk, desk.info.id, "box", wanted)
+            assert agreed == (wanted if answer else [])
+            asked = desk.asked[-1]
+            assert isinstance(asked, Confirm)
+            await desk.push_screen(asked)
+            await pilot.pause()
+            shown = " ".join(screen_text(desk).replace("│", " ").split())
+            beside = "beside 1 file " if len(wanted) > 1 else ""
+            for text in (heading, f"{wanted[0].name}/ with {amount} in all {beside}into {place[:20]}"):
+                assert text in shown
+            desk.pop_screen()
+
+
+async def test_a_link_that_leads_to_no_folder_is_copied_at_once(tmp_path: Path) -> None:
+    async with file_desk(tmp_path) as desk:
+        assert desk.info is not None
+        desk.put(f"{HOME}/file")
+        wanted = [down("file", folder=str(desk.folder), is_folder=True)]
+        assert await file_work.agree(desk, desk.info.id, "box", wanted) == wanted
+        assert desk.asked == []
+
+
+async def test_where_something_is_in_the_way_a_folder_is_asked_about_with_it(tmp_path: Path) -> None:
+    async with file_desk(tmp_path) as desk, desk.run_test(size=(80, 30)) as pilot:
+        assert desk.info is not None
+        desk.put(f"{HOME}/src", kind="dir")
+        desk.answers.append(InTheWay.REPLACE)
+        wanted = [up("src", source=str(desk.folder), is_folder=True)]
+        (agreed,) = await file_work.agree(desk, desk.info.id, "box", wanted)
+        assert agreed.may_replace
+        (asked,) = desk.asked
+        assert isinstance(asked, Overwrite)
+        await desk.push_screen(asked)
+        await pilot.pause()
+        assert "with 1 file, 7 B in all" in screen_text(desk)
 
 
 async def test_what_was_shown_when_the_key_came_is_removed_whatever_is_shown_later(tmp_path: Path) -> None:

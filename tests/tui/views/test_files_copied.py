@@ -28,6 +28,7 @@ async def test_what_is_marked_is_copied_and_comes_up_on_the_other_side(tmp_path:
         await desk.press(pilot, "*")
         assert "✓ 2 marked" in desk.text
         assert desk.view.chosen().copies == (f"{desk.folder}/a.txt", f"{desk.folder}/src", f"box:{HOME}")
+        desk.answers.append(True)
         await desk.press(pilot, "f5")
         assert await desk.copied(pilot) == [State.DONE, State.DONE]
         assert desk.guest[f"{HOME}/src/main.py"].data == b"print()"
@@ -40,10 +41,26 @@ async def test_what_is_marked_is_copied_and_comes_up_on_the_other_side(tmp_path:
 async def test_a_folder_comes_out_of_the_sandbox(tmp_path: Path) -> None:
     async with file_desk(tmp_path) as desk, desk.run_test(size=SMALL) as pilot:
         await desk.ready(pilot)
+        desk.answers.append(True)
         await desk.press(pilot, "right", "f5")
         assert await desk.copied(pilot) == [State.DONE]
         assert (desk.folder / "data/deep.txt").read_text() == "deep"
         await desk.until(pilot, lambda: "data" in desk.names(desk.here))
+
+
+async def test_a_folder_is_asked_about_and_a_file_is_not(tmp_path: Path) -> None:
+    async with file_desk(tmp_path) as desk, desk.run_test(size=SMALL) as pilot:
+        await desk.ready(pilot)
+        await desk.press(pilot, "right", "f5")
+        await desk.until(pilot, lambda: "Copy this to this host?" in desk.text)
+        assert "data/" in desk.text
+        assert "with 1 file, 4 B in all" in desk.text
+        await desk.press(pilot, "escape")
+        await desk.until(pilot, lambda: desk.said == [("nothing was copied", Role.PLAIN)])
+        await desk.press(pilot, "j", "f5")
+        assert await desk.copied(pilot) == [State.DONE]
+        assert len(desk.asked) == 1
+        assert not (desk.folder / "data").exists()
 
 
 @pytest.mark.parametrize(
@@ -115,6 +132,7 @@ async def test_copies_go_on_while_another_view_is_shown_and_are_given_up_one_by_
         await desk.ready(pilot)
         await _stuck(desk, monkeypatch)
         transfers = desk.view.copies.transfers
+        desk.answers.append(True)
         await desk.press(pilot, "j", "f5")
         await desk.until(pilot, lambda: len(transfers))
         await desk.press(pilot, "k", "f5")
@@ -141,6 +159,7 @@ async def test_the_copy_one_has_gone_to_is_given_up(tmp_path: Path, monkeypatch:
         await desk.ready(pilot)
         await _stuck(desk, monkeypatch)
         transfers = desk.view.copies.transfers
+        desk.answers.append(True)
         await desk.press(pilot, "*", "f5")
         await desk.until(pilot, lambda: len(transfers) == 2)
         await desk.press(pilot, "o", "o", "home", "j", "enter", "x")
@@ -225,5 +244,6 @@ async def test_who_only_looks_on_can_copy_out_and_nothing_else(tmp_path: Path) -
         assert {text for text, _ in desk.said} == {
             "this dashboard only looks on: it was started with --readonly"
         }
+        desk.answers.append(True)
         await desk.press(pilot, "f5")
         assert await desk.copied(pilot) == [State.DONE]

@@ -1,4 +1,4 @@
-"""Whether something is really to be ended. It says what is lost; no is the answer unless somebody means yes.
+"""Whether something is really to be ended, or begun that is large. It says what; no is the answer unless somebody means yes.
 
 Rules:
 - A key or a click says yes only when the dialog has been on the screen for a moment: what was typed before it came was
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -29,14 +29,16 @@ class Confirm(Dialog[bool]):
 
     Args:
         heading: what is asked.
-        lines: what is lost, made of printable text.
+        lines: what is lost, or what it is about, made of printable text.
         verb: what yes does: `destroy`.
         number: how many things are ended, where that is to be typed; None: it is not.
+        is_loss: whether anything is lost.
         clock: seconds that never go back.
     """
 
     DEFAULT_CSS = """
     Confirm > .box { border: round $error; }
+    Confirm.-calm > .box { border: round $primary; }
     Confirm VerticalScroll { height: auto; max-height: 50vh; }
     Confirm Horizontal { height: 1; margin-top: 1; }
     Confirm Button { margin-right: 2; }
@@ -55,9 +57,11 @@ class Confirm(Dialog[bool]):
         *,
         verb: str,
         number: int | None = None,
+        is_loss: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__()
+        super().__init__(classes="" if is_loss else "-calm")
+        self._colour: Literal["error", "primary"] = "error" if is_loss else "primary"
         self.heading, self._lines, self._verb, self._number = heading, lines, verb, number
         self.keys = (
             f"y means {verb} · enter, n or esc change nothing"
@@ -73,7 +77,7 @@ class Confirm(Dialog[bool]):
         if self._number is None:
             with Horizontal():
                 yield Button("No", id="no", compact=True)
-                yield Button(f"Yes, {self._verb}", id="yes", variant="error", compact=True)
+                yield Button(f"Yes, {self._verb}", id="yes", variant=self._colour, compact=True)
         else:
             yield Input(
                 placeholder=f"how many? ({self._number})", restrict=r"\d*", max_length=9, compact=True

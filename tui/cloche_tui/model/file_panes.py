@@ -348,7 +348,17 @@ class FilePanes:
         if not target.folder:
             return []
         direction = Direction.UP if source.side is Side.HERE else Direction.DOWN
-        return [Wanted(direction, row.name, source.path_of(row), target.folder) for row in source.chosen]
+        may_lead = {"dir", "link"} if source.side is Side.SANDBOX else {"dir"}
+        return [
+            Wanted(
+                direction,
+                row.name,
+                source.path_of(row),
+                target.folder,
+                is_folder=row.is_folder or row.kind in may_lead,
+            )
+            for row in source.chosen
+        ]
 
     def command(self, sandbox_name: str) -> tuple[str, ...]:
         """That copy as `cloche cp` takes it; empty: there is none, or of too many to be named."""

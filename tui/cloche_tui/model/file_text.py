@@ -14,6 +14,7 @@ from cloche_tui.model import figures
 from cloche_tui.model.cells import width_of
 from cloche_tui.model.file_panes import FileRow, Pane, Side
 from cloche_tui.model.roles import Line, Role, Span, line
+from cloche_tui.model.transfers import Amount
 
 MOST_NAMED = 10
 """Files that are named one by one in a question."""
@@ -146,6 +147,14 @@ def named_plainly(names: Sequence[str]) -> list[Line]:
     found = [line(Span("  "), one) for one in names[:MOST_NAMED]]
     more = len(names) - MOST_NAMED
     return [*found, line(Span(f"  and {more} more", Role.MUTED))] if more > 0 else found
+
+
+def amount(found: Amount) -> Line:
+    """How much is copied with folders, as far as it is known."""
+    told = f"{figures.count(found.files, 'file')}, {figures.size(found.size_bytes)}"
+    if found.is_all:
+        return line(told, Span(" in all", Role.MUTED))
+    return line(Span("more than ", Role.WARNING), told)
 
 
 def shown(text: str) -> str:

@@ -72,11 +72,26 @@ class Wanted:
     """What it is copied into, on the other side."""
     may_replace: bool = False
     """Whether a person has agreed to what is there already being replaced, or filled if it is a folder."""
+    is_folder: bool = False
+    """Whether it is one, or a link of a sandbox, which may lead to one."""
 
     @property
     def target(self) -> str:
         """Its path where it will be."""
         return f"{self.folder.rstrip('/')}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much is to be copied with some folders."""
+
+    folders: int
+    """Those that were named."""
+    files: int
+    """In them, and in the folders in them."""
+    size_bytes: int
+    is_all: bool
+    """Whether everything was counted: where there is much, or it takes long, it is not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,11 @@ from cloche.errors import BadRequest, Forbidden
 from cloche_tui.dialogs.confirm import Confirm
 from cloche_tui.dialogs.overwrite import InTheWay, Overwrite
 from cloche_tui.feed import files as feed
+from cloche_tui.feed.folder_sizes import amount_here, amount_there
 from cloche_tui.model import file_text
 from cloche_tui.model.figures import count
 from cloche_tui.model.file_panes import FileRow, Pane, Side
-from cloche_tui.model.roles import Role, Span, line
+from cloche_tui.model.roles import Line, Role, Span, line
 from cloche_tui.model.transfers import Direction, Wanted
 
 if TYPE_CHECKING:
@@ -30,32 +31,65 @@ def require_changes(dashboard: Dashboard) -> None:
         raise Forbidden("this dashboard only looks on: it was started with --readonly")
 
 
-async def agree(dashboard: Dashboard, sandbox: str, wanted: Sequence[Wanted]) -> list[Wanted]:
-    """What of it is to be copied, after a person has been asked about what is in the way.
+async def agree(
+    dashboard: Dashboard, sandbox: str, sandbox_name: str, wanted: Sequence[Wanted]
+) -> list[Wanted]:
+    """What of it is to be copied, after a person has been asked about folders and about what is in the way.
 
     Args:
         dashboard: asks.
         sandbox: the id of the sandbox.
+        sandbox_name: what it is called.
         wanted: all into one folder.
 
     Raises:
         CodedError: the folder cannot be looked at.
     """
     folder, names = wanted[0].folder, [one.name for one in wanted]
-    if wanted[0].direction is Direction.UP:
+    if is_up := wanted[0].direction is Direction.UP:
         require_changes(dashboard)
         files = await feed.files_of(dashboard.session.hub, sandbox)
         taken = await feed.there_already(files, folder, names)
     else:
         taken = await feed.there_already_here(folder, names)
-    if not taken:
-        return list(wanted)
+    folders = await _counted(dashboard, sandbox, [one for one in wanted if one.is_folder])
+    if taken:
+        return await _ask_about(dashboard, wanted, taken, folders)
+    others = sum(not one.is_folder for one in wanted)
+    beside = [line(Span("beside ", Role.MUTED), count(others, "file"))] if others else []
+    lines = [*folders, *beside, line(Span("into ", Role.MUTED), folder)]
+    heading = f"Copy this to {sandbox_name if is_up else 'this host'}?"
+    is_agreed = not folders or await dashboard.ask(Confirm(heading, lines, verb="copy", is_loss=False))
+    return list(wanted) if is_agreed else []
+
+
+async def _counted(dashboard: Dashboard, sandbox: str, wanted: Sequence[Wanted]) -> list[Line]:
+    """Which folders these are, and how much is in them; nothing: none is one."""
+    if not wanted:
+        return []
+    paths = [one.source for one in wanted]
+    if wanted[0].direction is Direction.UP:
+        amount = await amount_here(paths)
+    else:
+        amount = await amount_there(await feed.files_of(dashboard.session.hub, sandbox), paths)
+    if amount.is_all and not amount.folders:
+        return []
+    named = file_text.named_plainly([f"{one.name}/" for one in wanted])
+    return [*named, (), line(Span("with ", Role.MUTED), *file_text.amount(amount))]
+
+
+async def _ask_about(
+    dashboard: Dashboard, wanted: Sequence[Wanted], taken: Collection[str], folders: Sequence[Line]
+) -> list[Wanted]:
+    """What is to be copied of it where something is in the way. It tells of folders as well: nothing is asked twice."""
     lines = [
-        line(Span(f"In {folder}", Role.MUTED)),
+        line(Span(f"In {wanted[0].folder}", Role.MUTED)),
         *file_text.named_plainly(sorted(taken)),
         (),
         line(Span("Files are replaced; folders are filled, and files in them replaced.", Role.MUTED)),
     ]
+    if folders:
+        lines += [(), line(Span("Folders that are copied:", Role.MUTED)), *folders]
     answer = await dashboard.ask(Overwrite(lines, others=len(wanted) - len(taken)))
     if answer is InTheWay.REPLACE:
         return [replace(one, may_replace=one.name in taken) for one in wanted]

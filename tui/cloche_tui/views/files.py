@@ -3,7 +3,8 @@
 Rules:
 - The panes of the model say what is shown and chosen. What an action is about is read when its key comes, before
   anything is asked or waited for.
-- What is copied goes on while other views are shown. What is in the way is replaced only if a person says so.
+- What is copied goes on while other views are shown. Folders are copied, and what is in the way is replaced, only if a
+  person says so.
 - Where there is no room for both folders the one is shown that the person is in.
 - Nothing of this host is removed here.
 """
@@ -339,7 +340,7 @@ class FilesView(View):
         if not wanted:
             raise BadRequest("nothing is selected that can be copied")
         self.copies.require_room(len(wanted))
-        agreed = await file_work.agree(self.dashboard, sandbox, wanted)
+        agreed = await file_work.agree(self.dashboard, sandbox, name, wanted)
         if not agreed:
             self.dashboard.say("nothing was copied")
             return
