@@ -112,7 +112,7 @@ async def run_hub(
         open_screens(places.home) as screens,
         open_recordings(store, places.home, max_bytes=settings.max_recording_bytes) as recordings,
         ports(settings, places) as (images, hypervisor),
-        open_terminals() as terminals,
+        open_terminals(on_trouble=_tell_trouble) as terminals,
     ):
         kept = Kept(store, screens, recordings)
         await serve(settings, kept, terminals, images, hypervisor, ready=ready, stop=stop, hangup=hangup)
@@ -264,6 +264,10 @@ def _assemble(
         stop=stop.set,
     )
     return sandboxes, services
+
+
+def _tell_trouble(trouble: str) -> None:
+    _log.warning("terminals_in_trouble", reason=trouble)
 
 
 async def _keep_recordings(settings: Settings, recordings: Recordings, clock: Clock) -> None:

@@ -5,8 +5,12 @@
         typed = await terminal.feed(output)
 
 Each terminal has a process (a worker), so that what crashes it, keeps it busy or makes it grow costs this terminal and no
-other: it is `TerminalLost`, and its user opens another from what is stored. Rule: nothing here waits without a bound, and
-nothing is left running when the context ends.
+other: it is `TerminalLost`, and its user opens another from what is stored.
+
+Rules:
+- Nothing here waits without a bound, and nothing is left running when the context ends.
+- The process that they come from may be stopped by somebody: then it is continued, and if that does not help, ended. A
+  machine that is only slow costs nobody a terminal.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from cloche_term.apart.calls import Calls
 from cloche_term.apart.frames import LINES, MOST_FRAME, SIZE, Kind, pack_lines
@@ -30,6 +34,8 @@ __all__ = ["ApartTerminal", "Terminals", "Zygote", "open_terminals"]
 PATIENCE_S = 5.0
 
 _START_S = 30.0
+_LOOK_S = 2.0
+"""Who has waited so long for a process looks after the one it is to come from."""
 _NOTICE_S = 1.0
 _END_S = 5.0
 _STARTS_AT_ONCE = 16
@@ -42,10 +48,18 @@ class Terminals:
     Args:
         zygote: what its workers come from; who gives it closes it.
         patience_s: how long one request to a terminal may take before the terminal is lost.
+        on_trouble: told what people should know of, in a line.
     """
 
-    def __init__(self, zygote: Zygote, *, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self,
+        zygote: Zygote,
+        *,
+        patience_s: float = PATIENCE_S,
+        on_trouble: Callable[[str], object] | None = None,
+    ) -> None:
         self._zygote, self._patience_s = zygote, patience_s
+        self._on_trouble = on_trouble
         self._starting = asyncio.Semaphore(_STARTS_AT_ONCE)
         self._open: set[ApartTerminal] = set()
         self._strays: set[WatchedProcess] = set()
@@ -147,7 +161,7 @@ class Terminals:
         try:
             with theirs:
                 self._zygote.send(theirs)
-            process = await _hello(ours)
+            process = await self._hello(ours)
             calls = Calls(process, patience_s=self._patience_s)
             await asyncio.get_running_loop().create_unix_connection(lambda: calls, sock=ours)
         except BaseException:
@@ -159,15 +173,41 @@ class Terminals:
             raise
         return calls, process
 
+    async def _hello(self, ours: socket.socket) -> WatchedProcess:
+        """The worker at the other end of this socket.
 
-async def _hello(ours: socket.socket) -> WatchedProcess:
-    """The worker at the other end of this socket.
+        Raises:
+            OSError: there is none, and will be none.
+        """
+        zygote, was_woken = self._zygote.pid, False
+        for _ in range(int(_START_S / _LOOK_S)):
+            if await _is_readable(ours, within_s=_LOOK_S):
+                return _received(ours)
+            if self._zygote.pid != zygote or not self._zygote.is_stopped:
+                continue
+            name = f"the process that terminals come from ({zygote})"
+            if was_woken:
+                # Whoever else waits for it sees the end of a socket, and comes again.
+                self._zygote.end()
+                self._tell(f"{name} stays stopped: it is ended with its terminals, and another one started")
+                raise ConnectionResetError("the process they come from was stopped, and did not go on")
+            # What was sent to it is not lost, nor are its terminals.
+            self._zygote.wake()
+            self._tell(f"{name} was stopped by somebody: it is continued")
+            was_woken = True
+        raise TimeoutError(f"it did not start within {_START_S} s")
+
+    def _tell(self, trouble: str) -> None:
+        if self._on_trouble is not None:
+            self._on_trouble(trouble)
+
+
+def _received(ours: socket.socket) -> WatchedProcess:
+    """The worker that has just begun at the other end of this socket.
 
     Raises:
         OSError: there is none, and will be none.
     """
-    if not await _is_readable(ours, within_s=_START_S):
-        raise TimeoutError(f"it did not start within {_START_S} s")
     hello, descriptors, _, _ = socket.recv_fds(ours, _HELLO_BYTES, 1)
     if len(hello) != _HELLO_BYTES or len(descriptors) != 1:
         for descriptor in descriptors:
@@ -189,7 +229,10 @@ async def _is_readable(descriptor: socket.socket | int, *, within_s: float) -> b
 
 @contextlib.asynccontextmanager
 async def open_terminals(
-    *, patience_s: float = PATIENCE_S, zygote: Zygote | None = None
+    *,
+    patience_s: float = PATIENCE_S,
+    zygote: Zygote | None = None,
+    on_trouble: Callable[[str], object] | None = None,
 ) -> AsyncIterator[Terminals]:
     """Terminals in processes of their own, all of which end with the context.
 
@@ -197,9 +240,10 @@ async def open_terminals(
         patience_s: how long one request to a terminal may take before the terminal is lost.
         zygote: what their processes come from, to be closed by who gives it; by default one that ends with the context.
             It is not started before it is needed, or `Terminals.start` is called.
+        on_trouble: told what people should know of, in a line.
     """
     source = zygote or Zygote()
-    terminals = Terminals(source, patience_s=patience_s)
+    terminals = Terminals(source, patience_s=patience_s, on_trouble=on_trouble)
     try:
         yield terminals
     finally:

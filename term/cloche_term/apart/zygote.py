@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -67,6 +68,25 @@ class Zygote:
         if self._control is None:
             raise ConnectionResetError("the process they come from has not been started")
         socket.send_fds(self._control, [b"w"], [connection.fileno()])
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody has stopped it, as SIGSTOP and debuggers do: until it is continued it does nothing."""
+        if self._process is None or self._process.poll() is not None:
+            return False
+        # SAFETY: a child of ours that has not been waited for: no other process has its id.
+        status = Path(f"/proc/{self._process.pid}/stat").read_bytes()
+        return status.rpartition(b") ")[2][:1] in (b"T", b"t")
+
+    def wake(self) -> None:
+        """Has it go on if it is stopped; whoever stopped it may keep it so."""
+        # SAFETY: by pidfd, so it is this very process or none.
+        with contextlib.suppress(OSError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGCONT)
+
+    def end(self) -> None:
+        """Ends the process that runs now, and with it all its workers; another can be started."""
+        self._forget()
 
     def watch(self) -> int:
         """A new descriptor, the caller's to close, that is readable when the process that runs now has ended.

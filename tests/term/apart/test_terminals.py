@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from cloche_term import SnapshotUnreadable
+from cloche_term.apart import terminals as terminals_module
 from cloche_term.apart.frames import MOST_FRAME
 from cloche_term.apart.terminal import ApartTerminal
 from cloche_term.apart.terminals import Terminals, open_terminals
@@ -130,6 +131,57 @@ async def test_who_waits_for_a_terminal_when_that_process_is_killed_gets_one_of_
         assert [await first_line_of(await one) for one in opening] == [""] * 4
         # Who notices late does not wait for the end of the one that has been started meanwhile.
         assert await terminals._has_ended(pid)
+
+
+async def test_who_wants_a_terminal_when_that_process_was_stopped_has_it_continued_and_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    troubles: list[str] = []
+    monkeypatch.setattr(terminals_module, "_LOOK_S", 0.1)
+    async with open_terminals(patience_s=30, on_trouble=troubles.append) as terminals:
+        before = await terminals.open(3, 20)
+        await before.feed(b"kept")
+        pid = terminals._zygote.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        opened = await asyncio.gather(*(terminals.open(3, 20) for _ in range(4)))
+        assert [await first_line_of(one) for one in [before, *opened]] == ["kept", "", "", "", ""]
+        assert terminals._zygote.pid == pid
+    assert troubles == [
+        f"the process that terminals come from ({pid}) was stopped by somebody: it is continued"
+    ]
+
+
+async def test_a_stopped_process_that_does_not_go_on_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    troubles: list[str] = []
+    monkeypatch.setattr(terminals_module, "_LOOK_S", 0.1)
+    # As where somebody stops it again at once.
+    monkeypatch.setattr(Zygote, "wake", lambda _: None)
+    async with open_terminals(patience_s=30, on_trouble=troubles.append) as terminals:
+        before = await terminals.open(3, 20)
+        pid = terminals._zygote.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        running = watch([pid, before.pid])
+        opened = await asyncio.gather(*(terminals.open(3, 20) for _ in range(4)))
+        assert [await first_line_of(one) for one in opened] == [""] * 4
+        assert terminals._zygote.pid != pid
+        assert all_end(running)
+        await expect_lost(before)
+    assert troubles[-1] == (
+        f"the process that terminals come from ({pid}) stays stopped: "
+        "it is ended with its terminals, and another one started"
+    )
+    assert len([trouble for trouble in troubles if "stays stopped" in trouble]) == 1
+
+
+async def test_a_process_that_is_only_slow_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    troubles: list[str] = []
+    monkeypatch.setattr(terminals_module, "_LOOK_S", 0.01)
+    async with open_terminals(patience_s=30, on_trouble=troubles.append) as terminals:
+        # It has to start first, which takes it much longer than that.
+        assert await first_line_of(await terminals.open(3, 20)) == ""
+    assert troubles == []
 
 
 _PARENT = """

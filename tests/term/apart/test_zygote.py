@@ -84,6 +84,40 @@ def test_closing_ends_it_also_where_it_does_not_hear_any_more() -> None:
     assert all_end([ended])
 
 
+def test_it_is_known_to_be_stopped_and_goes_on_where_it_was() -> None:
+    zygote = Zygote()
+    assert not zygote.is_stopped
+    zygote.wake()
+    zygote.start()
+    try:
+        assert zygote.pid is not None
+        assert all_end([worker_of(zygote)])
+        assert not zygote.is_stopped
+        os.kill(zygote.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, zygote.pid, os.WSTOPPED | os.WNOWAIT)
+        assert zygote.is_stopped
+        zygote.wake()
+        assert not zygote.is_stopped
+        assert all_end([worker_of(zygote)])
+    finally:
+        zygote.close()
+    assert not zygote.is_stopped
+
+
+def test_one_that_was_ended_can_be_started_again() -> None:
+    zygote = Zygote()
+    try:
+        zygote.start()
+        ended = zygote.watch()
+        zygote.end()
+        assert all_end([ended])
+        assert zygote.pid is None
+        zygote.start()
+        assert all_end([worker_of(zygote)])
+    finally:
+        zygote.close()
+
+
 def test_it_outlives_the_thread_that_started_it() -> None:
     zygote = Zygote()
     try:
