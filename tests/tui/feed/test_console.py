@@ -311,7 +311,7 @@ async def test_what_is_not_there_says_so(client: Hub, desk: Desk) -> None:
     await (await client.sandbox("box")).remove()
     mine = desk.look_into(info)
     await mine.until_phase(Phase.FAILED)
-    assert mine.reason.startswith("box (sb_")
+    assert mine.reason.startswith("its sandbox was removed: ")
     another = desk.open_shell("nowhere")
     await another.until_phase(Phase.FAILED)
     assert not another.link.status.has_keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cloche_tui.model.clipboard import CopyRequest
-from cloche_tui.model.clipboard_text import asked, copied, ways_to_ask
+from cloche_tui.model.clipboard_text import asked, copied, missed, ways_to_ask
 from cloche_tui.model.roles import line, plain_text
 
 
@@ -41,3 +41,10 @@ def test_a_text_cannot_be_long_nor_do_anything_where_it_is_told(text: str) -> No
 def test_that_it_was_copied_is_told_with_how_it_begins() -> None:
     assert copied(CopyRequest("é"), "box/1") == "copied 1 character of box/1: é"
     assert asked(CopyRequest("é"), "box/1", "Y") == "box/1 wants to copy 1 character: Y again lets it (é)"
+
+
+def test_that_it_is_too_late_is_told_without_the_text() -> None:
+    assert (
+        missed(CopyRequest("secret"))
+        == "not copied: while this was hidden its program asked to copy 6 characters"
+    )

@@ -45,6 +45,8 @@ _ALWAYS = {
         (ConsoleStatus(Phase.NONE), ["enter new shell"]),
         (replace(WATCHING, phase=Phase.ENDED), ["enter new shell"]),
         (replace(WATCHING, phase=Phase.FAILED), ["enter new shell"]),
+        (replace(WATCHING, phase=Phase.FAILED, is_machine_up=False), []),
+        (ConsoleStatus(Phase.NONE, is_machine_up=False), []),
         (replace(WATCHING, phase=Phase.AWAY), []),
         (ConsoleStatus(Phase.ATTACHING), []),
         (replace(WATCHING, asking="ann"), ["enter drive", "g let drive"]),

@@ -102,6 +102,8 @@ def test_a_console_is_named_by_its_sandbox() -> None:
         (ConsoleStatus(Phase.OPENING, has_keys=True), "ctrl+] leaves"),
         (ConsoleStatus(Phase.ATTACHING), ""),
         (ConsoleStatus(Phase.NONE), "nothing runs here: enter opens a shell"),
+        (ConsoleStatus(Phase.NONE, is_machine_up=False), "nothing runs here: x hides"),
+        (ConsoleStatus(Phase.FAILED, SHELL, reason="it is gone", is_machine_up=False), "it is gone · x hides"),
         (ConsoleStatus(Phase.LIVE), ""),
     ],
 )  # fmt: skip

@@ -9,6 +9,7 @@ from cloche_tui.model.link import Connecting
 from cloche_tui.model.world import World
 from tests.support.approvals import apr
 from tests.tui.consoles import console
+from tests.tui.sandbox_values import is_now, sandbox
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 END = Event("current_end", None, None)
@@ -20,6 +21,12 @@ def _world() -> World:
 
 def _told(one: ConsoleInfo, change: str = "current") -> Event:
     return Event("console", change, one)
+
+
+def test_a_sandbox_runs_as_long_as_its_state_says_so() -> None:
+    world = _world()
+    world.apply([is_now(sandbox("box")), is_now(sandbox("dead", state="failed"))])
+    assert [world.runs(f"sb_{name}") for name in ("box", "dead", "nowhere")] == [True, False, False]
 
 
 def test_what_is_told_is_kept_by_its_topic() -> None:

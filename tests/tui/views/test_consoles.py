@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -340,6 +341,19 @@ async def test_the_keys_below_a_console_are_the_person_s_own(bench: Bench) -> No
 
 
 # What comes from elsewhere.
+
+
+async def test_where_a_machine_has_ended_no_shell_is_offered_any_more(bench: Bench) -> None:
+    bench.host.world.fleet.select(bench.sandbox("a"))
+    await bench.run("boot")
+    await bench.until_seen("a/boot")
+    assert bench.area.chosen().words["console.drive"] == "new shell"
+    info = (await bench.client.sandbox("a")).info
+    bench.host.world.apply([Event("sandbox", "changed", replace(info, state="failed"))])
+    bench.area.show(bench.host.world, frozenset({"sandbox"}))
+    assert bench.area.chosen().words["console.drive"] == ""
+    await bench.run("drive")
+    await bench.until_seen("its sandbox does not run: x hides it")
 
 
 async def test_panes_hear_of_the_link_and_of_time(bench: Bench) -> None:

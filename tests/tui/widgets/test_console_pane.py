@@ -16,8 +16,9 @@ from cloche import ConsoleInfo
 from cloche.aio import Hub
 from cloche_term.apart.terminals import Terminals
 from cloche_tui.messages import Said
+from cloche_tui.model import clipboard
 from cloche_tui.model.console_status import Phase
-from cloche_tui.widgets import console_pane, pane_clipboard
+from cloche_tui.widgets import console_pane, pane_clipboard, pane_notice
 from cloche_tui.widgets.console_pane import ConsolePane
 from cloche_tui.widgets.terminal_view import TerminalView
 from tests.support.hub import RunningHub, until
@@ -162,6 +163,7 @@ async def test_a_wheel_that_is_taken_ends_typing_at_once_and_keys_mean_nothing_f
             bench.host.heard_keys.clear()
             await bench.type("x")
             assert bench.host.heard_keys == []
+            await bench.until_seen("drives now (taken) · keys not taken yet: pause a moment")
             monkeypatch.setattr(console_pane, "QUIET_S", 0.0)
             await bench.type("y")
             await bench.type("z")
@@ -207,6 +209,45 @@ async def test_what_the_machine_says_is_watched_and_a_shell_offered(bench: _Benc
         assert pane.console != boot.id
 
 
+async def test_where_the_sandbox_does_not_run_no_shell_is_offered_but_how_to_go_on(
+    bench: _Bench, info: ConsoleInfo
+) -> None:
+    await (await bench.client.sandbox("box")).remove()
+    async with bench.showing(info.id, is_machine_up=False) as pane:
+        await bench.until_seen("✗ not shown", "its sandbox is gone · x hides")
+        assert "enter" not in bench.screen
+        pane.drive()
+        await bench.until_seen("its sandbox does not run: x hides it")
+        pane.machine_changed(is_up=True)
+        pane._notice.clear()
+        await bench.until_seen("enter opens another")
+
+
+async def test_what_is_pressed_before_there_is_a_console_is_answered(bench: _Bench) -> None:
+    async with bench.showing(None) as pane:
+        pane.take()
+        await bench.until_seen("not yet: there is no console here")
+
+
+async def test_what_a_program_asked_to_copy_while_nobody_saw_it_is_told_later(
+    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clipboard, "WAITS_S", 0.2)
+    async with bench.showing(info.id) as pane:
+        await bench.until_seen("○ watching")
+        pane.display = False
+        await until(lambda: not pane.view.is_seen)
+        async with (await bench.client.sandbox("box")).attach(info.id) as other:
+            await other.write(osc52("hello"))
+            await until(lambda: pane.status.copying is not None)
+            pane.look_after()
+            await until(lambda: pane.status.copying is None)
+        pane.display = True
+        await bench.until_seen("○ watching")
+        pane.look_after()
+        await bench.until_seen("not copied: while this was hidden its program asked to copy 5 characters")
+
+
 async def test_a_dashboard_that_only_looks_on_offers_nothing(bench: _Bench) -> None:
     async with bench.showing(None, can_drive=False) as pane:
         await bench.until_seen("nothing runs here")
@@ -239,7 +280,7 @@ async def test_another_console_is_shown_in_the_same_pane(bench: _Bench, info: Co
 async def test_a_notice_stands_for_a_moment(
     bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console_pane, "NOTICE_S", 0.05)
+    monkeypatch.setattr(pane_notice, "NOTICE_S", 0.05)
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching")
         pane.give()
@@ -262,7 +303,7 @@ async def test_what_a_program_wants_copied_is_copied_when_the_person_lets_it(
         await bench.until_seen("○ watching")
         pane.let_copy()
         await bench.until_seen("no program here wants to copy anything")
-        pane._say_no_more()
+        pane._notice.clear()
         async with (await bench.client.sandbox("box")).attach(info.id) as other:
             await other.write(osc52("one\r\ntwo\x1b[31m"))
             await bench.until_seen("wants to copy 11 characters: Y lets it")
@@ -306,7 +347,7 @@ async def test_what_would_not_be_seen_in_its_pane_is_told_by_the_app(
 async def test_who_asks_is_told_with_the_key_that_lets_them(
     bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console_pane, "NOTICE_S", 0.1)
+    monkeypatch.setattr(pane_notice, "NOTICE_S", 0.1)
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching")
         await bench.drive()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cloche_tui.model.clipboard import CopyRequests
+from cloche_tui.model.clipboard import WAITS_S, CopyRequests
 from cloche_tui.model.console_status import ConsoleStatus, Keys, Phase, Size
 from cloche_tui.widgets import pane_clipboard
 from cloche_tui.widgets.pane_clipboard import READ_S, PaneClipboard
@@ -100,6 +100,28 @@ def test_the_same_text_asked_for_again_later_has_to_be_read_again(bench: Bench) 
     bench.clipboard.shown(bench.status, WIDE, Keys(), "")
     bench.ask("hello")
     assert "only just asked" in bench.let()
+
+
+def test_what_nobody_saw_is_told_once_when_it_is_too_late(bench: Bench) -> None:
+    requests = bench.requests
+    requests.hear(osc52("hello"), bench.now)
+    assert bench.clipboard.missed(requests.newest(bench.now), is_seen=False) == ""
+    bench.now += WAITS_S
+    assert bench.clipboard.missed(requests.newest(bench.now), is_seen=False) == ""
+    told = "not copied: while this was hidden its program asked to copy 5 characters"
+    assert bench.clipboard.missed(requests.newest(bench.now), is_seen=True) == told
+    assert bench.clipboard.missed(None, is_seen=True) == ""
+
+
+@pytest.mark.parametrize("text", ["hello", "x" * (70 << 10)])
+def test_what_is_seen_in_time_or_was_refused_is_not_missed(bench: Bench, text: str) -> None:
+    bench.requests.hear(osc52(text), bench.now)
+    request = bench.requests.newest(bench.now)
+    assert request is not None
+    is_refused = bool(request.refusal)
+    assert bench.clipboard.missed(request, is_seen=False) == ""
+    assert bench.clipboard.missed(request, is_seen=not is_refused) == ""
+    assert bench.clipboard.missed(None, is_seen=True) == ""
 
 
 def test_what_is_refused_is_not_copied(bench: Bench) -> None:

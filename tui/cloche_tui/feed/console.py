@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 from cloche.console_events import Asked, Notice, Output, Viewers
 from cloche.console_messages import ConsoleInfo, Viewer
 from cloche.errors import CodedError, HubNotRunning, LinkLost, LinkSilent, ShuttingDown
+from cloche_tui.feed.console_fate import why_gone
 from cloche_tui.feed.console_outgoing import Outgoing, Request
 from cloche_tui.feed.console_screen import ConsoleScreen, TerminalGivenUp
 from cloche_tui.model.console_status import ConsoleStatus, Phase, Size, how_it_ended, told
@@ -129,17 +130,16 @@ class ConsoleLink:
     @property
     def is_driving(self) -> bool:
         """Whether what is typed reaches the program, as far as is known."""
-        is_ours = self._console is not None and self._console.is_driving
-        return is_ours and self._wheel.is_wanted
+        return self._console is not None and self._console.is_driving and self._wheel.is_wanted
 
     @property
     def status(self) -> ConsoleStatus:
         """All of it, to be shown."""
-        asking, viewer = self._wheel.asking, self._self
+        asking = self._wheel.asking
         return ConsoleStatus(
             phase=self.phase,
             info=self._info,
-            viewer=None if viewer is None else viewer.id,
+            viewer=None if self._self is None else self._self.id,
             is_driving=self.is_driving,
             has_keys=self._wheel.is_wanted and not self.is_over,
             asking=None if asking is None else asking.name,
@@ -242,7 +242,7 @@ class ConsoleLink:
             if isinstance(error, _AWAY) or not self._source.is_up:
                 await self._wait_for_hub()
             else:
-                self._fail(error.message)
+                self._fail(await why_gone(self._source.hub, self._sandbox, error))
         finally:
             self._console = None
             self._outgoing.forget()

@@ -47,5 +47,11 @@ def copied(request: CopyRequest, console: str) -> str:
     return f"copied {count(len(request.text), 'character')} of {console}: {_beginning(request)}"
 
 
+def missed(request: CopyRequest) -> str:
+    """That it is too late to have it copied, since nobody saw the question."""
+    amount = count(len(request.text), "character")
+    return f"not copied: while this was hidden its program asked to copy {amount}"
+
+
 def _beginning(request: CopyRequest) -> str:
     return cut(printable(request.text[: _SEEN + 1]), _SEEN)

@@ -35,6 +35,8 @@ def words_for(status: ConsoleStatus) -> Mapping[str, str]:
             words = {"console.ask": "", "console.take": ""}
         case _:
             words = dict(_WHEEL)
+    if not status.is_machine_up and words.get("console.drive") == OPENS_SHELL:
+        words["console.drive"] = ""
     if status.asking is not None:
         words["console.give"] = "let drive"
     if status.copying is not None and not status.copying.refusal:

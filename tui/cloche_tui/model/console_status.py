@@ -51,6 +51,7 @@ class Keys:
     take: str = "t"
     give: str = "g"
     clipboard: str = "Y"
+    hide: str = "x"
     way_out: str = "ctrl+]"
 
 
@@ -90,6 +91,8 @@ class ConsoleStatus:
     """Why it has ended or failed."""
     can_drive: bool = True
     """Whether this dashboard may change anything."""
+    is_machine_up: bool = True
+    """Whether its sandbox runs, as far as is known, so that a shell could be opened."""
     is_scrolled: bool = False
     """Whether older lines are shown."""
 
@@ -203,16 +206,12 @@ def _parts(status: ConsoleStatus, window: Size, keys: Keys, copying: Line) -> It
         yield _key(keys.way_out, "leaves")
     match status.phase:
         case Phase.NONE:
-            yield (
-                Span("nothing runs here"),
-                *_drives_next(status, keys, "opens a shell"),
-            )
+            yield (Span("nothing runs here"), *_goes_on(status, keys, "opens a shell"))
         case Phase.AWAY:
             yield (Span("no keys until the hub is back", Role.BAD),)
         case Phase.ENDED | Phase.FAILED:
             yield (Span(status.reason or "it has ended", Role.WARNING),)
-            if status.can_drive:
-                yield _key(keys.drive, "opens another")
+            yield _goes_on(status, keys, "opens another")[1:]
             yield copying
         case Phase.LIVE:
             yield _who_drives(status, keys)
@@ -240,6 +239,13 @@ def _who_drives(status: ConsoleStatus, keys: Keys) -> Line:
 
 def _drives_next(status: ConsoleStatus, keys: Keys, what: str) -> Line:
     return (Span(": "), *_key(keys.drive, what)) if status.can_drive else ()
+
+
+def _goes_on(status: ConsoleStatus, keys: Keys, what: str) -> Line:
+    """What can be done where nothing can be shown any more."""
+    if not status.is_machine_up:
+        return (Span(": "), *_key(keys.hide, "hides"))
+    return _drives_next(status, keys, what)
 
 
 def _who_asks(status: ConsoleStatus, keys: Keys) -> Line:

@@ -67,6 +67,11 @@ class World:
         self.fleet, self.consoles, self.inbox = Fleet(), Consoles(), Inbox()
         self.link, self.now = link, now
 
+    def runs(self, sandbox_id: str) -> bool:
+        """Whether a sandbox runs, so that a program can be started in it."""
+        info = self.fleet.get(sandbox_id)
+        return info is not None and info.state == "running"
+
     def begin(self) -> None:
         """A new subscription: what is told from here to its end is all there is."""
         self.fleet.begin()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cloche import ConsoleInfo
     from cloche_tui.views.view import Dashboard
     from cloche_tui.widgets.terminal_canvas import TerminalCanvas
+    from cloche_tui.widgets.terminal_view import TerminalView
 
 
 _ANSWER_S = 1.0
@@ -104,6 +105,21 @@ def _what_ends(info: ConsoleInfo) -> list[Line]:
         names = ", ".join(sorted({one.name for one in info.viewers}))
         lines.append(line(Span(f"Looked at by {printable(names)}.", Role.WARNING)))
     return [*lines, line(Span("What it has shown is kept.", Role.MUTED))]
+
+
+async def search_in(dashboard: Dashboard, view: TerminalView, text: str) -> None:
+    """Finds a text in what a console has shown, and says how often it is there.
+
+    Args:
+        dashboard: where it is said.
+        view: which shows the console.
+        text: what is looked for.
+    """
+    found = await view.search(text)
+    if not found:
+        dashboard.say(f"not found: {text}", Role.WARNING)
+    else:
+        dashboard.say("found once" if found == 1 else f"{found} times: n and N go from one to the next")
 
 
 async def save_console(dashboard: Dashboard, view: TerminalCanvas, path: str) -> None:

@@ -39,8 +39,7 @@ from cloche_tui.model.console_panes import (
     to_plain,
 )
 from cloche_tui.model.console_status import Keys, label
-from cloche_tui.model.roles import Role
-from cloche_tui.views.console_work import close_console, close_one_of, newest_of, save_console
+from cloche_tui.views.console_work import close_console, close_one_of, newest_of, save_console, search_in
 from cloche_tui.views.view import Dashboard, View
 from cloche_tui.widgets.console_grid import ConsoleGrid
 from cloche_tui.widgets.console_pane import ConsolePane
@@ -103,6 +102,8 @@ class ConsolesArea(Container):
         if topics & {"all", "console"}:
             self._find_consoles(world)
         for _, pane in self._grid:
+            if topics & {"all", "sandbox"}:
+                pane.machine_changed(is_up=world.runs(pane.sandbox))
             if "link" in topics:
                 pane.link_changed()
             if "tick" in topics:
@@ -245,7 +246,8 @@ class ConsolesArea(Container):
             title=pane.sandbox if sandbox is None else sandbox.name,
             is_new=is_new,
             can_drive=not dashboard.is_readonly,
-            keys=Keys(*map(self._key_of, ("drive", "ask", "take", "give", "clipboard"))),
+            is_machine_up=dashboard.world.runs(pane.sandbox),
+            keys=Keys(*map(self._key_of, ("drive", "ask", "take", "give", "clipboard", "hide"))),
         )
 
     def _key_of(self, name: str) -> str:
@@ -344,13 +346,7 @@ class ConsolesArea(Container):
         if not text:
             self._search.ask(pane.view.matches.text if pane.view.matches is not None else "")
             return
-        found = await pane.view.search(text)
-        if found:
-            self.dashboard.say(
-                "found once" if found == 1 else f"{found} times: n and N go from one to the next"
-            )
-        else:
-            self.dashboard.say(f"not found: {text}", Role.WARNING)
+        await search_in(self.dashboard, pane.view, text)
 
     @on(SearchLine.Wanted)
     async def _search_wanted(self, message: SearchLine.Wanted) -> None:

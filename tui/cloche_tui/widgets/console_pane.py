@@ -28,11 +28,11 @@ from cloche.printable import printable
 from cloche_tui.feed.console import ConsoleLink, HubSource
 from cloche_tui.messages import Said
 from cloche_tui.model.console_panes import is_boot
-from cloche_tui.model.console_status import ConsoleStatus, Keys, Phase, Size, foot, heading
-from cloche_tui.model.roles import Role
+from cloche_tui.model.console_status import ConsoleStatus, Keys, Phase, Size
 from cloche_tui.widgets.pane_clipboard import PaneClipboard
+from cloche_tui.widgets.pane_edge import EDGE_CSS, show_edge
+from cloche_tui.widgets.pane_notice import PaneNotice
 from cloche_tui.widgets.pane_painting import PanePainting
-from cloche_tui.widgets.styles import text_of
 from cloche_tui.widgets.terminal_driving import AGAIN_WITHIN_S, WAY_OUT_KEY
 from cloche_tui.widgets.terminal_view import TerminalView
 from cloche_tui.widgets.work import begin
@@ -40,11 +40,9 @@ from cloche_tui.widgets.work import begin
 if TYPE_CHECKING:
     from cloche_term.apart.terminals import Terminals
 
-NOTICE_S = 3.0
-"""How long a notice stands."""
 QUIET_S = 0.7
 """How long no key may have been pressed before one means something again."""
-_CLASSES = {Role.DRIVING: "-driving", Role.WATCHING: "-watching", Role.BAD: "-bad", Role.MUTED: "-over"}
+_NOT_TAKEN = "keys not taken yet: pause a moment"
 
 
 class ConsolePane(Container):
@@ -58,26 +56,11 @@ class ConsolePane(Container):
         title: what the sandbox is called.
         is_new: whether a new shell is opened, and driven.
         can_drive: whether anything may be changed from here.
+        is_machine_up: whether the sandbox runs.
         keys: what the keys are called that its last line names.
     """
 
-    DEFAULT_CSS = """
-    ConsolePane {
-        width: 1fr;
-        height: 1fr;
-        border: round $primary 50%;
-        border-title-align: left;
-        border-subtitle-align: left;
-        border-title-color: $foreground;
-        border-subtitle-color: $foreground;
-    }
-    ConsolePane:focus-within { border: round $primary; }
-    ConsolePane.-driving, ConsolePane.-driving:focus-within { border: heavy $warning; }
-    ConsolePane.-bad, ConsolePane.-bad:focus-within { border: heavy $error; }
-    ConsolePane.-over, ConsolePane.-over:focus-within { border: dashed $foreground-muted; }
-    ConsolePane.-alone { border-left: none; border-right: none; }
-    ConsolePane.-away TerminalView { text-opacity: 45%; }
-    """
+    DEFAULT_CSS = EDGE_CSS
 
     @dataclass
     class Became(Message):
@@ -102,18 +85,20 @@ class ConsolePane(Container):
         title: str,
         is_new: bool = False,
         can_drive: bool = True,
+        is_machine_up: bool = True,
         keys: Keys | None = None,
     ) -> None:
         super().__init__()
         self._source, self._terminals = source, terminals
-        self.sandbox, self._label, self._can_drive = sandbox, title, can_drive
+        self.sandbox, self._label = sandbox, title
+        self._can_drive, self._is_machine_up = can_drive, is_machine_up
         self._first_console, self._is_wanted_new = console, is_new
         self._keys, self._wants_focus = keys or Keys(), False
         self.view = TerminalView()
         self._link: ConsoleLink | None = None
         self._work: Worker[None] | None = None
         self._window = Size(24, 80)
-        self._notice, self._notice_timer = "", None  # type: tuple[str, Timer | None]
+        self._notice = PaneNotice(self, self._sync)
         self._leaving: Timer | None = None
         self._painting, self._clipboard = PanePainting(self.view), PaneClipboard()
         self._deaf_until = float("-inf")
@@ -157,9 +142,11 @@ class ConsolePane(Container):
         if self._link is None:
             first = Phase.NONE if self._first_console is None else Phase.ATTACHING
             phase = Phase.OPENING if self._is_wanted_new else first
-            return ConsoleStatus(phase, can_drive=self._can_drive, has_keys=self._is_wanted_new)
+            opens, up = self._is_wanted_new, self._is_machine_up
+            return ConsoleStatus(phase, can_drive=self._can_drive, has_keys=opens, is_machine_up=up)
         copying = self._link.screen.copies.newest(monotonic())
         status = replace(self._link.status, is_scrolled=not self.view.is_at_end, copying=copying)
+        status = replace(status, is_machine_up=self._is_machine_up)
         if self._leaving is not None:
             status = replace(status, is_driving=False, has_keys=False)
         terminal = self._link.terminal
@@ -185,6 +172,11 @@ class ConsolePane(Container):
         """The connection to the hub is in another state."""
         if self._link is not None:
             self._link.link_changed()
+
+    def machine_changed(self, *, is_up: bool) -> None:
+        """The sandbox runs, or does not any more."""
+        self._is_machine_up = is_up
+        self._sync()
 
     def look_after(self) -> None:
         """To be called once a second."""
@@ -226,13 +218,17 @@ class ConsolePane(Container):
         """Opens a new shell here, and drives it."""
         if not self._can_drive:
             self._say("this dashboard only looks on: it was started with --readonly")
-            return
-        self.show(None)
+        elif not self._is_machine_up:
+            self._say(f"its sandbox does not run: {self._keys.hide} hides it")
+        else:
+            self.show(None)
 
     def _do(self, move: Callable[[ConsoleLink], None]) -> None:
         self._come_back()
         if self._link is not None:
             move(self._link)
+        else:
+            self._say("not yet: there is no console here")
         self._sync()
 
     # Its console.
@@ -279,13 +275,19 @@ class ConsolePane(Container):
         """Shows how we stand to it, and takes the keyboard or gives it back."""
         status = self.status
         before = None if self._shown is None else self._shown[0]
-        if self._shown != (shown := (status, self._notice, self._window)):
+        notice, window, keys = self._notice.text, self._window, self._keys
+        if self._shown != (shown := (status, notice, window)):
             self._shown = shown
-            self._show_edge(status)
+            show_edge(self, status, self._label, window=window, keys=keys, notice=notice)
+            self._clipboard.shown(status, window, keys, notice)
         if before != status:
             self.post_message(self.StatusChanged(self))
             if status.info is not None and (before is None or before.info is None):
                 self.post_message(self.Became(self, status.info.id))
+        if missed := self._clipboard.missed(
+            status.copying, is_seen=self.view.is_attached and self.view.is_seen
+        ):
+            self._say(missed)
         if not status.has_keys:
             if self.view.is_driving:
                 self.view.release()
@@ -293,27 +295,12 @@ class ConsolePane(Container):
         elif self.view.has_focus and not self.view.is_leaving:
             self.view.drive()
 
-    def _show_edge(self, status: ConsoleStatus) -> None:
-        self.border_title = text_of(self.app, heading(status, self._label))
-        self.border_subtitle = text_of(self.app, foot(status, self._window, self._keys, notice=self._notice))
-        self._clipboard.shown(status, self._window, self._keys, self._notice)
-        for role, name in _CLASSES.items():
-            self.set_class(status.role is role, name)
-        self.set_class(status.phase is Phase.AWAY, "-away")
-
     def _say(self, text: str) -> None:
         """Shows a notice; where it would not be seen, the app does."""
         if not (self.view.is_attached and self.view.is_seen):
             self.post_message(Said(printable(f"{self._label}: {text}")))
-            return
-        if self._notice_timer is not None:
-            self._notice_timer.stop()
-        self._notice, self._notice_timer = text, self.set_timer(NOTICE_S, self._say_no_more)
-        self._sync()
-
-    def _say_no_more(self) -> None:
-        self._notice, self._notice_timer = "", None
-        self._sync()
+        else:
+            self._notice.say(text)
 
     @property
     def is_deaf(self) -> bool:
@@ -326,6 +313,7 @@ class ConsolePane(Container):
             event.stop()
             event.prevent_default()
             self._deaf_until = monotonic() + QUIET_S
+            self._notice.add(_NOT_TAKEN)
 
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
@@ -364,7 +352,7 @@ class ConsolePane(Container):
         if self._leaving is None:
             self._leaving = self.set_timer(AGAIN_WITHIN_S, self._leave)
         self.view.is_leaving = False
-        self._say_no_more()
+        self._notice.clear()
 
     @on(TerminalView.DriveAgain)
     def _drive_again(self, message: TerminalView.DriveAgain) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from time import monotonic
 
 from cloche_tui.model.clipboard import CopyRequest, CopyRequests
-from cloche_tui.model.clipboard_text import asked, copied
+from cloche_tui.model.clipboard_text import asked, copied, missed
 from cloche_tui.model.console_status import ConsoleStatus, Keys, Size, label, tells_of_copying
 
 READ_S = 0.5
@@ -25,11 +25,27 @@ class PaneClipboard:
     def __init__(self) -> None:
         self._told: CopyRequest | None = None
         self._told_at = float("-inf")
+        self._unseen: CopyRequest | None = None
+        """The last one that stood while the pane was hidden."""
 
     def shown(self, status: ConsoleStatus, window: Size, keys: Keys, notice: str) -> None:
         """The last line of the pane is this now, as `console_status.foot`."""
         if status.copying is None or tells_of_copying(status, window, keys, notice=notice):
             self._tell(status.copying)
+
+    def missed(self, request: CopyRequest | None, *, is_seen: bool) -> str:
+        """What is to be said of a request that came and went while nobody saw the pane; empty: nothing. Told once.
+
+        Args:
+            request: what stands now.
+            is_seen: whether the pane is on the screen now.
+        """
+        if request is not None:
+            self._unseen = None if is_seen or request.refusal else request
+        if not is_seen or self._unseen is None:
+            return ""
+        gone, self._unseen = self._unseen, None
+        return missed(gone)
 
     def let(
         self, requests: CopyRequests, status: ConsoleStatus, keys: Keys, copy: Callable[[str], None]
