@@ -125,6 +125,17 @@ async def test_a_filter_that_is_kept_is_seen_and_remembered(tmp_path: Path) -> N
         assert "/web" not in desk.text
 
 
+async def test_escape_takes_a_kept_filter_away(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.press("/", *"nothing", "enter")
+        await desk.until("No sandbox matches /nothing", "esc takes it away")
+        await desk.press("escape")
+        await desk.until("● running  box")
+        await desk.until_so(lambda: "/nothing" not in desk.last_line, "the filter is still told")
+        await desk.press("/")
+        await desk.until_so(lambda: desk.last_line.startswith("/  "), "the filter is still kept")
+
+
 async def test_a_filter_that_was_remembered_counts_and_is_seen(tmp_path: Path) -> None:
     remembered = Remembered(tmp_path / "remembered.json", later=lambda _seconds, _action: Never())
     remembered.set("sandboxes.filter", "web")
@@ -183,6 +194,17 @@ async def test_a_call_that_begins_to_wait_shows_in_the_heading_and_moves_nothing
         desk.tell(Event("approval", "changed", apr(1)))
         await desk.until("2 Approvals ●1")
         assert (desk.app.focused, desk.app.view) == (focused, view)
+
+
+async def test_calls_that_a_filter_hides_are_counted_in_the_heading_and_in_the_view(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        desk.tell(Event("approval", "changed", apr(1)), Event("approval", "changed", apr(2)))
+        await desk.until("2 Approvals ●2")
+        await desk.press("2", "/", *"nothing", "enter")
+        await desk.until("2 Approvals ●2", "2 waiting calls hidden by /nothing", "No call matches /nothing")
+        await desk.press("escape")
+        await desk.until_gone("hidden by")
+        assert "2 Approvals ●2" in desk.text
 
 
 async def test_the_key_that_approves_does_nothing_in_other_places(tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ def test_another_user_s_file_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_typed_path_may_begin_at_a_home_and_with_any_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ann")
     assert typed_path("~/a") == Path("/home/ann/a")
-    assert typed_path("~nobody-of-this-name/a") == Path("~nobody-of-this-name/a")
+    assert typed_path("~nobody-of-this-name/a") == Path.cwd() / "~nobody-of-this-name/a"
+    assert typed_path("a") == Path.cwd() / "a"
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("view.audit", "Show what has happened", "audit", ("3",), cli=_as_it_is("cloche audit tail --follow")),
     Action("view.files", "Show the files of the selected sandbox", "files", ("4",)),
     Action("filter.open", "Filter the list", "filter", ("/",), _LISTS, "filter", argument=Completion.TEXT),
+    Action("filter.clear", "Take the filter away", "unfilter", ("escape",), _LISTS),
     Action("command.open", "Type a command", "command", (":",), footer="command"),
     Action("palette.open", "Find an action", "palette", ("ctrl+p",)),
     Action("help.show", "Show what can be done here", "help", ("?",), footer="help"),

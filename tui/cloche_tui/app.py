@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from textual import events, on
 from textual.app import ComposeResult, SystemCommand
@@ -29,7 +29,7 @@ from cloche.filters import parse_filter
 from cloche_tui import app_actions
 from cloche_tui.actions import BY_COMMAND, BY_ID, Action, Need, Place, Situation, meant_by, possible, refusal
 from cloche_tui.feed.session import Connect, Session
-from cloche_tui.frame import Frame, Options
+from cloche_tui.frame import Options
 from cloche_tui.kept_filters import KeptFilters
 from cloche_tui.messages import Begun, ChoiceChanged, EventsArrived, LinkChanged, RunAction
 from cloche_tui.model.chosen import Chosen
@@ -55,13 +55,11 @@ from cloche_tui.widgets.work import begin
 if TYPE_CHECKING:
     from cloche_term.apart.terminals import Terminals
 
-T = TypeVar("T")
-
 _TICK_S = 1.0
 _DECIDING = "deciding"
 
 
-class DashboardApp(Frame):
+class DashboardApp(app_actions.Desk):
     """The dashboard.
 
     Args:
@@ -178,6 +176,8 @@ class DashboardApp(Frame):
     def _tick(self) -> None:
         self.look_for_themes()
         self._show(TICK)
+        if self._typed_ahead.tick():
+            self.call_later(self._let_keys_go)
 
     def _show(self, topics: frozenset[str]) -> None:
         if self._leaving.is_set() or not self.query(Banner):
@@ -323,13 +323,14 @@ class DashboardApp(Frame):
         """Asks what the list is to show; as it was asked last if nothing else is given."""
         text = text or self._filters_kept.of(self.view)
         self._open_line(self.query_one(FilterBar), text)
-        self._set_filter(text)
+        self.set_filter(text)
 
     @on(FilterBar.Changed)
     def _filter(self, message: FilterBar.Changed) -> None:
-        self._set_filter(message.text)
+        self.set_filter(message.text)
 
-    def _set_filter(self, text: str) -> None:
+    def set_filter(self, text: str) -> None:
+        """Shows what matches this; empty: all there is."""
         bar = self.query_one(FilterBar)
         try:
             counts = self.view.set_filter(parse_filter(text))
@@ -348,8 +349,7 @@ class DashboardApp(Frame):
     def _leave_filter(self, message: FilterBar.Left) -> None:
         if self.query_one(FilterBar).gives_way(message):
             if not message.is_kept:
-                self._filters_kept.keep(self.view, "")
-                self.view.set_filter(None)
+                self.set_filter("")
             self._give_focus_back()
         self.call_after_refresh(self._let_keys_go)
 

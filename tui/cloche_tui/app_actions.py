@@ -13,7 +13,9 @@ from textual.app import SystemCommand
 from textual.widgets import Input
 
 from cloche.errors import BadRequest, CodedError
-from cloche_tui.actions import BY_COMMAND, BY_ID, VIEWS, Completion, Place, possible
+from cloche_tui.actions import BY_COMMAND, BY_ID, VIEWS, Completion, Place, Situation, possible
+from cloche_tui.frame import Frame
+from cloche_tui.messages import ChoiceChanged
 from cloche_tui.model.commands import complete
 from cloche_tui.model.console_panes import Layout, closable
 from cloche_tui.model.console_status import label
@@ -27,10 +29,65 @@ from cloche_tui.widgets.heading import Heading, Tab
 from cloche_tui.widgets.styles import style_of
 
 if TYPE_CHECKING:
-    from cloche_tui.app import DashboardApp
+    from cloche_tui.feed.session import Session
+    from cloche_tui.frame import Options
+    from cloche_tui.model.world import World
+    from cloche_tui.remembered import Remembered
+    from cloche_tui.views.consoles import ConsolesArea
+    from cloche_tui.views.view import View
 
 
-async def run(app: DashboardApp, action: str, argument: str) -> None:
+class Desk(Frame):
+    """The app, as far as these actions need it."""
+
+    options: Options
+    is_readonly: bool
+    session: Session
+    world: World
+    remembered: Remembered
+    keys: Mapping[str, tuple[str, ...]]
+
+    @property
+    def views(self) -> Sequence[View]:
+        """All views."""
+        raise NotImplementedError
+
+    @property
+    def view(self) -> View:
+        """The one that is shown."""
+        raise NotImplementedError
+
+    @property
+    def consoles(self) -> ConsolesArea:
+        """The consoles beside it."""
+        raise NotImplementedError
+
+    def situation(self) -> Situation:
+        """Where the focus is, and what is chosen there."""
+        raise NotImplementedError
+
+    def begin_action(self, action_id: str, argument: str) -> None:
+        """Has an action done by a worker."""
+        raise NotImplementedError
+
+    def show_view(self, name: str) -> None:
+        """Shows another view, and gives it the focus."""
+        raise NotImplementedError
+
+    def open_filter(self, text: str = "") -> None:
+        """Asks what the list is to show; as it was asked last if nothing else is given."""
+        raise NotImplementedError
+
+    def open_commands(self, text: str = "") -> None:
+        """Asks for a command."""
+        raise NotImplementedError
+
+    def set_filter(self, text: str) -> None:
+        """Shows what matches this; empty: all there is."""
+        raise NotImplementedError
+
+
+async def run(app: Desk, action: str, argument: str) -> None:
     """Does an action of the app's own."""
     await _ACTIONS[action](app, argument)
 
@@ -40,7 +97,7 @@ def is_quick(action: str) -> bool:
     return action in _ACTIONS
 
 
-async def open_first(app: DashboardApp, reference: str) -> None:
+async def open_first(app: Desk, reference: str) -> None:
     """Shows the console the program was started with. The focus is where the program was started to be."""
     name, _, wanted = reference.partition("/")
     try:
@@ -56,7 +113,7 @@ async def open_first(app: DashboardApp, reference: str) -> None:
     app.consoles.open(sandbox.id, found[0] if wanted else None, takes_focus=takes_focus)
 
 
-def offered(app: DashboardApp) -> Iterable[SystemCommand]:
+def offered(app: Desk) -> Iterable[SystemCommand]:
     """What the palette offers."""
     for action in possible(app.situation()):
         keys = " ".join(app.keys.get(action.id, action.keys))
@@ -64,13 +121,13 @@ def offered(app: DashboardApp) -> Iterable[SystemCommand]:
         yield SystemCommand(action.title, f"{keys}  :{action.command}".strip(), begin)
 
 
-def completions(app: DashboardApp, text: str) -> Sequence[str]:
+def completions(app: Desk, text: str) -> Sequence[str]:
     """What a command that is being typed could become."""
     action = BY_COMMAND.get(text.split(" ")[0])
     return complete(text, BY_COMMAND, arguments(app, None if action is None else action.argument))
 
 
-def arguments(app: DashboardApp, kind: Completion | None) -> Iterable[str]:
+def arguments(app: Desk, kind: Completion | None) -> Iterable[str]:
     """What a command's argument may be."""
     match kind:
         case Completion.SANDBOX:
@@ -92,7 +149,7 @@ def arguments(app: DashboardApp, kind: Completion | None) -> Iterable[str]:
     return []
 
 
-def make_room(app: DashboardApp) -> None:
+def make_room(app: Desk) -> None:
     """Has consoles stand beside the list that is looked at only where it can be read beside them (`app.tcss`).
 
     Who goes to a console sees it in any case. A line that is typed into changes nothing.
@@ -104,7 +161,7 @@ def make_room(app: DashboardApp) -> None:
         main.set_class(place in (Place.AUDIT, Place.FILES), "-reads")
 
 
-def show_heading(app: DashboardApp) -> None:
+def show_heading(app: Desk) -> None:
     """Shows in the heading how things are now."""
     heading = app.query_one(Heading)
     heading.tabs = _tabs(app)
@@ -113,7 +170,7 @@ def show_heading(app: DashboardApp) -> None:
     heading.place = _place_line(app)
 
 
-def _tabs(app: DashboardApp) -> Sequence[Tab]:
+def _tabs(app: Desk) -> Sequence[Tab]:
     """The views as the heading names them, with the person's own keys."""
     waiting = {"view.approvals": app.world.inbox.waiting}
     return [
@@ -128,7 +185,7 @@ def _tabs(app: DashboardApp) -> Sequence[Tab]:
     ]
 
 
-def _place_line(app: DashboardApp) -> Text:
+def _place_line(app: Desk) -> Text:
     """What the heading says at its right."""
     line = Text(no_wrap=True)
     if app.is_readonly:
@@ -145,30 +202,35 @@ def _place_line(app: DashboardApp) -> Text:
     return line
 
 
-async def _show_view(app: DashboardApp, name: str) -> None:
+async def _show_view(app: Desk, name: str) -> None:
     app.show_view(name)
 
 
-async def _help(app: DashboardApp, _argument: str) -> None:
+async def _help(app: Desk, _argument: str) -> None:
     now = app.situation()
     await app.push_screen(HelpScreen(now.place.value, possible(now), app.keys, while_driving=WHILE_DRIVING))
 
 
-async def _palette(app: DashboardApp, _argument: str) -> None:
+async def _palette(app: Desk, _argument: str) -> None:
     from textual.command import CommandPalette
 
     await app.push_screen(CommandPalette())
 
 
-async def _open_filter(app: DashboardApp, argument: str) -> None:
+async def _open_filter(app: Desk, argument: str) -> None:
     app.open_filter(argument)
 
 
-async def _open_commands(app: DashboardApp, argument: str) -> None:
+async def _clear_filter(app: Desk, _argument: str) -> None:
+    app.set_filter("")
+    app.post_message(ChoiceChanged())
+
+
+async def _open_commands(app: Desk, argument: str) -> None:
     app.open_commands(argument)
 
 
-async def _show_cli(app: DashboardApp, argument: str) -> None:
+async def _show_cli(app: Desk, argument: str) -> None:
     """The command lines of what can be done here."""
     now = app.situation()
     lines = [
@@ -181,7 +243,7 @@ async def _show_cli(app: DashboardApp, argument: str) -> None:
     await app.push_screen(CommandLines(lines))
 
 
-async def _theme(app: DashboardApp, name: str) -> None:
+async def _theme(app: Desk, name: str) -> None:
     if not name:
         app.open_commands("theme ")
         return
@@ -191,7 +253,7 @@ async def _theme(app: DashboardApp, name: str) -> None:
     app.remembered.set("theme", name)
 
 
-async def _mouse(app: DashboardApp, wanted: str) -> None:
+async def _mouse(app: Desk, wanted: str) -> None:
     is_on = {"on": True, "off": False}.get(wanted, not app.has_mouse)
     app.use_mouse(is_on=is_on)
     app.say(
@@ -199,11 +261,11 @@ async def _mouse(app: DashboardApp, wanted: str) -> None:
     )
 
 
-async def _dump(app: DashboardApp, path: str) -> None:
+async def _dump(app: Desk, path: str) -> None:
     app.say(f"saved {_save_screen(app, path)}", Role.GOOD)
 
 
-def _save_screen(app: DashboardApp, path: str) -> Path:
+def _save_screen(app: Desk, path: str) -> Path:
     """A picture, or its text, by the file's ending."""
     name = typed_path(path or f"cloche-{datetime.now().astimezone():%Y%m%d-%H%M%S}.svg")
     picture = app.screen_text() if name.suffix == ".txt" else app.export_screenshot()
@@ -211,7 +273,7 @@ def _save_screen(app: DashboardApp, path: str) -> Path:
     return name
 
 
-async def _dump_keys(app: DashboardApp, path: str) -> None:
+async def _dump_keys(app: Desk, path: str) -> None:
     app.say(f"wrote {_save_keys(path)}: change it and start again", Role.GOOD)
 
 
@@ -223,17 +285,18 @@ def _save_keys(path: str) -> Path:
     return name
 
 
-async def _retry(app: DashboardApp, _argument: str) -> None:
+async def _retry(app: Desk, _argument: str) -> None:
     app.session.try_now()
 
 
-async def _quit(app: DashboardApp, _argument: str) -> None:
+async def _quit(app: Desk, _argument: str) -> None:
     app.leave()
 
 
-_ACTIONS: Mapping[str, Callable[[DashboardApp, str], Awaitable[None]]] = {
+_ACTIONS: Mapping[str, Callable[[Desk, str], Awaitable[None]]] = {
     **{f"view.{view.value}": lambda app, _argument, view=view: _show_view(app, view.value) for view in VIEWS},  # type: ignore[misc]
     "filter.open": _open_filter,
+    "filter.clear": _clear_filter,
     "command.open": _open_commands,
     "palette.open": _palette,
     "help.show": _help,

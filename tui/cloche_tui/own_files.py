@@ -33,8 +33,11 @@ def read_own_file(path: Path, longest: int) -> bytes:
 
 
 def typed_path(text: str) -> Path:
-    """A path as a person types it: `~` is their home, and the name of a user nobody knows is left as it is."""
-    return Path(os.path.expanduser(text))  # noqa: PTH111 - a `Path` fails there
+    """The whole path of what a person types: `~` is their home, and the name of a user nobody knows is left as it is.
+
+    Whole: where the dashboard was started may be long forgotten when a line says where a file is.
+    """
+    return Path(os.path.expanduser(text)).absolute()  # noqa: PTH111 - a `Path` fails there
 
 
 def write_new(path: Path, text: str, *, parents: bool = False, command: str = "") -> None:

@@ -100,7 +100,7 @@ def test_an_empty_list_says_why() -> None:
     assert _plain(file_text.empty(nowhere, "box is gone.")) == ["box is gone."]
     assert _plain(file_text.empty(nowhere, "")) == ["looking …"]
     there.set_filter(parse_filter("nothing"))
-    assert _plain(file_text.empty(there, "")) == ["No file matches the filter."]
+    assert _plain(file_text.empty(there, "")) == ["No file matches /nothing", "esc takes it away"]
     assert (
         _plain(file_text.empty(pane(side=Side.SANDBOX), ""))[0] == "Nothing is in this folder of the sandbox."
     )

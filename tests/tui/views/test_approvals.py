@@ -72,8 +72,26 @@ async def test_a_filter_shows_what_matches_and_counts() -> None:
         assert "call.1" not in desk.text
         assert desk.view.set_filter(parse_filter("nothing")) == (0, 3)
         await pilot.pause()
-        assert "No call matches the filter." in desk.text
+        assert "No call matches /nothing" in desk.text
+        assert desk.text.count("esc takes it away") == 2
         assert desk.view.set_filter(None) == (3, 3)
+
+
+@pytest.mark.parametrize("size", [(80, 22), (120, 22)])
+async def test_what_waits_and_is_hidden_by_a_filter_is_counted(size: tuple[int, int]) -> None:
+    desk = Desk(A, decided(B), C)
+    async with desk.run_test(size=size) as pilot:
+        assert "hidden by" not in desk.text
+        desk.view.set_filter(parse_filter("method=call.1"))
+        await pilot.pause()
+        assert (
+            desk.text.splitlines()[0].strip() == "1 waiting call hidden by /method=call.1  esc takes it away"
+        )
+        await desk.tell(pilot, apr(4, method="call.4"))
+        assert "2 waiting calls hidden by /method=call.1" in desk.text
+        desk.view.set_filter(parse_filter("method=call.*"))
+        await pilot.pause()
+        assert "hidden by" not in desk.text
 
 
 async def test_what_is_folded_is_unfolded_by_enter_and_stays_so() -> None:

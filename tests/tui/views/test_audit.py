@@ -116,7 +116,8 @@ async def test_a_filter_leaves_what_is_wanted_and_says_how_much_that_is(tmp_path
         await desk.until(lambda: desk.last_line == f"50 of {head:,} events · following")
         await desk.until(lambda: desk.rows == list(range(MANY - 1700, MANY + 1, 100)))
         desk.filter("nowhere")
-        await desk.until(lambda: "No event matches the filter." in desk.text)
+        await desk.until(lambda: "No event matches /nowhere" in desk.text)
+        assert "esc takes it away" in desk.text
         desk.filter("")
         await desk.until(lambda: desk.last_line == f"{head:,} events · following")
 

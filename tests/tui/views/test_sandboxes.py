@@ -179,7 +179,7 @@ async def test_a_filter_shows_what_matches_and_says_so_where_nothing_does() -> N
         assert screen.names == ["web1", "web2"]
         assert screen.view.set_filter(parse_filter("nothing")) == (0, 3)
         await screen.pilot.pause()
-        assert "Nothing matches the filter." in "\n".join(screen.lines)
+        assert "No sandbox matches /nothing" in "\n".join(screen.lines)
         assert screen.view.chosen().sandbox is None
 
 

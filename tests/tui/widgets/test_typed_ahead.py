@@ -49,6 +49,18 @@ def test_a_key_that_holds_the_others_leaves_them_waiting_in_their_order() -> Non
     assert list(ahead.let_go()) == [B, C]
 
 
+def test_keys_do_not_wait_for_ever_for_what_never_comes() -> None:
+    ahead = TypedAhead()
+    assert not ahead.tick()
+    for _ in range(2):
+        ahead.follow(A, Input(), ends_line=True)
+        assert not ahead.tick()
+    assert ahead.tick()
+    assert ahead.keeps(B)
+    assert list(ahead.let_go()) == [B]
+    assert not ahead.tick()
+
+
 def test_what_waits_is_bounded() -> None:
     ahead = _holding()
     for _ in range(2 * MOST):

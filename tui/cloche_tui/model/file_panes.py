@@ -211,6 +211,11 @@ class Pane:
         """Whether only what matches is shown."""
         return self._filter is not None
 
+    @property
+    def filtered_by(self) -> str:
+        """What was typed for that; empty: nothing."""
+        return "" if self._filter is None else self._filter.source
+
     def sort_by(self, key: str, *, is_descending: bool | None = None) -> None:
         """Sorts by one of `ORDERS`; the way round it usually is wanted, if that is not said."""
         order = ORDERS[key]

@@ -13,6 +13,7 @@ from cloche.printable import printable
 from cloche_tui.model import figures
 from cloche_tui.model.cells import width_of
 from cloche_tui.model.file_panes import FileRow, Pane, Side
+from cloche_tui.model.filtered import none_matches
 from cloche_tui.model.roles import Line, Role, Span, line
 from cloche_tui.model.transfers import Amount
 
@@ -123,7 +124,7 @@ def empty(pane: Pane, trouble: str) -> Sequence[Line]:
     if not pane.folder:
         return [line(Span("looking …", Role.MUTED))]
     if pane.is_filtered and pane.known:
-        return [line("No file matches the filter.")]
+        return none_matches("file", pane.filtered_by)
     where = "this folder" if pane.side is Side.HERE else "this folder of the sandbox"
     return [
         line(f"Nothing is in {where}."),

@@ -172,6 +172,11 @@ class Fleet:
 
     # Filter, order, standing still.
 
+    @property
+    def filtered_by(self) -> str:
+        """What was typed to see less; empty: nothing."""
+        return "" if self._filter is None else self._filter.source
+
     def set_filter(self, wanted: Filter | None) -> tuple[int, int]:
         """Shows what matches only; returns how many that are, of how many."""
         had_slipped = self.has_slipped

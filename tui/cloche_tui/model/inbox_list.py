@@ -43,6 +43,8 @@ class InboxList:
         """What is shown, in order."""
         self.known = 0
         """How many there are, shown or not."""
+        self.hidden = 0
+        """How many wait that are not shown."""
         self.selected: ApprovalInfo | None = None
         self.guard = Guard()
         self._matches: Matches | None = None
@@ -57,6 +59,7 @@ class InboxList:
             [one for one in everything if self._matches is None or self._matches(one)],
         )
         self.known = len(everything)
+        self.hidden = len(inbox.pending) - sum(one.is_pending for one in self.rows)
         if [one.id for one in before] != [one.id for one in self.rows]:
             self.guard = self.guard.changed(now=now)
         self._keep_selection(before, now)

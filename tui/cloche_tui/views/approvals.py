@@ -19,12 +19,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Static
 
 from cloche import ApprovalInfo
 from cloche.errors import BadRequest, CodedError, Conflict
 from cloche_tui.messages import ChoiceChanged
 from cloche_tui.model import inbox_text
 from cloche_tui.model.chosen import Chosen
+from cloche_tui.model.filtered import hidden, none_matches
 from cloche_tui.model.guard import Cause
 from cloche_tui.model.inbox_list import Decide, Held, InboxList
 from cloche_tui.model.reasons import read_reasons, with_reason
@@ -33,6 +35,7 @@ from cloche_tui.views.view import View
 from cloche_tui.widgets.call_detail import CallDetail
 from cloche_tui.widgets.columns import Column
 from cloche_tui.widgets.strip_table import StripTable
+from cloche_tui.widgets.styles import text_of
 from cloche_tui.widgets.table_paint import TableRow
 
 if TYPE_CHECKING:
@@ -53,7 +56,6 @@ _EMPTY: tuple[Line, ...] = (
     (Span("What a sandbox asks for and the policy holds comes up here.", Role.MUTED),),
     (Span("See the policy with: cloche policy show", Role.MUTED),),
 )
-_NONE_MATCHES: tuple[Line, ...] = ((Span("No call matches the filter."),),)
 _REASONS = "approvals.reasons"
 _BESIDE = 100
 """Places from which on list and call stand beside each other."""
@@ -68,6 +70,8 @@ class ApprovalsView(View):
 
     DEFAULT_CSS = """
     ApprovalsView { layout: vertical; }
+    ApprovalsView #inbox-hidden { dock: top; height: 1; padding: 0 1; display: none; background: $panel; }
+    ApprovalsView #inbox-hidden.-said { display: block; }
     ApprovalsView #inbox { height: 2fr; min-height: 4; }
     ApprovalsView #detail { height: 5fr; border-top: solid $panel; }
     ApprovalsView.-empty #inbox { height: 1fr; }
@@ -91,6 +95,7 @@ class ApprovalsView(View):
         self._clock = clock
         self._world: World | None = None
         self._shown: str | None = None
+        self._filter = ""
         self._whole: dict[tuple[str, str], ApprovalInfo] = {}
         """Calls whose parameters had to be asked for, by their id and state."""
         self._cells: dict[str, tuple[ApprovalInfo, Line, Line]] = {}
@@ -99,7 +104,8 @@ class ApprovalsView(View):
     # What is shown.
 
     def compose(self) -> ComposeResult:
-        """The list, and the call beside or below it."""
+        """What is not shown, the list, and the call beside or below it."""
+        yield Static(id="inbox-hidden", markup=False)
         yield StripTable(_COLUMNS, _Rows(self), on_select=self._select, empty=_EMPTY, id="inbox")
         yield CallDetail(id="detail")
 
@@ -129,7 +135,8 @@ class ApprovalsView(View):
         assert self._world is not None
         matches = None if wanted is None else lambda one: wanted.matches(inbox_text.fields(one))
         self.list.filter(matches, self._world.inbox, now=self._clock())
-        self.query_one(StripTable).show_empty(_EMPTY if wanted is None else _NONE_MATCHES)
+        self._filter = "" if wanted is None else wanted.source
+        self.query_one(StripTable).show_empty(none_matches("call", self._filter) if wanted else _EMPTY)
         self._update()
         return len(self.list.rows), self.list.known
 
@@ -142,13 +149,13 @@ class ApprovalsView(View):
 
     def focus_main(self) -> None:
         """The list."""
-        self.query_one(StripTable).focus()
+        self.screen.set_focus(self.query_one(StripTable))
 
     # Moving about.
 
     def action_to_call(self) -> None:
         """The call: its cursor finds what is folded."""
-        self._detail.call.focus()
+        self.screen.set_focus(self._detail.call)
 
     def action_to_list(self) -> None:
         """Back."""
@@ -308,6 +315,7 @@ class ApprovalsView(View):
             return
         self.query_one(StripTable).update(select=None if one is None else one.id)
         self.set_class(one is None, "-empty")
+        self._show_hidden()
         whole = None if one is None else self._whole_of(one)
         self._detail.show(whole, now=self._world.now)
         shown = None if one is None else one.id
@@ -317,6 +325,13 @@ class ApprovalsView(View):
         if whole is not None and not whole.has_params and (whole.id, whole.state) not in self._whole:
             self._whole[whole.id, whole.state] = whole
             self.run_worker(self._fetch(whole), group="whole")
+
+    def _show_hidden(self) -> None:
+        """Nobody is to take what is shown for all that waits."""
+        note = self.query_one("#inbox-hidden", Static)
+        told = hidden(self.list.hidden, "waiting call", self._filter)
+        note.update(text_of(self.app, told), layout=False)
+        note.set_class(bool(told), "-said")
 
     async def _fetch(self, approval: ApprovalInfo) -> None:
         """Has the parameters that were left out; if that fails, it is tried again when the view is next shown anew."""

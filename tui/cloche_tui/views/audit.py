@@ -28,6 +28,7 @@ from cloche_tui.messages import ChoiceChanged
 from cloche_tui.model.call_text import CallLine
 from cloche_tui.model.call_text import Path as FoldPath
 from cloche_tui.model.chosen import Chosen
+from cloche_tui.model.filtered import none_matches
 from cloche_tui.model.roles import Line, Role, Span, line
 from cloche_tui.model.trail import Trail
 from cloche_tui.model.trail_text import cells, event_lines, place_of, status
@@ -53,7 +54,6 @@ _COLUMNS = (
     Column("about", "Detail", 8, most=400, rank=1),
 )
 _EMPTY: tuple[Line, ...] = ((Span("Nothing has happened yet."),),)
-_NONE_MATCHES: tuple[Line, ...] = ((Span("No event matches the filter."),),)
 _SEARCHING: tuple[Line, ...] = ((Span("Searching …", Role.MUTED),),)
 _BESIDE = 130
 """Places from which on list and event stand beside each other."""
@@ -88,7 +88,7 @@ class AuditView(View):
         self._table = StripTable(_COLUMNS, self._rows, on_select=self._select, empty=_SEARCHING, id="trail")
         self._event = CallView(id="trail-event")
         self._feed: TrailFeed | None = None
-        self._is_filtered = False
+        self._wanted: Filter | None = None
         self._is_due = False
         self._selected: int | None = None
         self._top: tuple[int, int] | None = None
@@ -128,12 +128,12 @@ class AuditView(View):
 
     def focus_main(self) -> None:
         """The list."""
-        self._table.focus()
+        self.screen.set_focus(self._table)
 
     def action_to_event(self) -> None:
         """The event, to scroll in it."""
         if self.has_class("-detailed"):
-            self._event.focus()
+            self.screen.set_focus(self._event)
 
     def action_to_list(self) -> None:
         """Back."""
@@ -149,7 +149,7 @@ class AuditView(View):
 
     def set_filter(self, wanted: Filter | None) -> None:
         """Searches for what matches only. It takes its time: the line below the list says how far it is."""
-        self._is_filtered = wanted is not None
+        self._wanted = wanted
         (self._feed or self._begin()).want(wanted)
         self._changed()
 
@@ -201,7 +201,7 @@ class AuditView(View):
             return (line(Span(feed.trouble, Role.BAD)),)
         if self.trail.is_searching or not self.trail.head:
             return _SEARCHING
-        return _NONE_MATCHES if self._is_filtered else _EMPTY
+        return _EMPTY if self._wanted is None else none_matches("event", self._wanted.source)
 
     def _show_status(self) -> None:
         said = list(status(self.trail))

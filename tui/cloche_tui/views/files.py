@@ -178,7 +178,9 @@ class FilesView(View):
         self._folders.show(whose, self._troubles, self._world.now)
 
     def set_filter(self, wanted: Filter | None) -> tuple[int, int]:
-        """Shows what matches only, of the folder the person is in."""
+        """Shows what matches only, of the folder the person is in; None: all of both."""
+        if wanted is None:
+            self.panes.target.set_filter(None)
         counts = self.panes.source.set_filter(wanted)
         self._repaint()
         return counts
@@ -291,7 +293,7 @@ class FilesView(View):
         if self.copies.has_focus_within:
             self._folders.go_to(Side.HERE)
         elif self.panes.active is Side.SANDBOX and len(self.copies.transfers):
-            self.copies.table.focus()
+            self.screen.set_focus(self.copies.table)
         else:
             self._folders.go_to(self.panes.active.other)
 

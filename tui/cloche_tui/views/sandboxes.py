@@ -21,6 +21,7 @@ from textual.widgets import Static
 from cloche.errors import BadRequest
 from cloche_tui.messages import ChoiceChanged, RunAction
 from cloche_tui.model.chosen import Chosen
+from cloche_tui.model.filtered import none_matches
 from cloche_tui.model.roles import Line, Role, Span, line
 from cloche_tui.model.sandbox_rows import ORDERS, attention_of
 from cloche_tui.views.sandbox_table import COLUMNS, SORTED_BY, FleetRows
@@ -163,7 +164,7 @@ class SandboxesView(View):
     def _if_empty(self) -> Sequence[Line]:
         fleet = self._fleet
         if len(fleet):
-            return (line("Nothing matches the filter."), line(Span("esc takes it away", Role.MUTED)))
+            return none_matches("sandbox", fleet.filtered_by)
         if not fleet.is_known:
             return (line(Span("Waiting for the hub to tell what there is …", Role.MUTED)),)
         key = () if self.dashboard.is_readonly else (line(Span("n", Role.ACCENT), " makes one here"),)
@@ -199,7 +200,7 @@ class SandboxesView(View):
 
     def focus_main(self) -> None:
         """Gives the focus to the table."""
-        self._table.focus()
+        self.screen.set_focus(self._table)
 
     async def run(self, action: str, argument: str) -> bool:
         """Does an action of the table's, or of sandboxes.

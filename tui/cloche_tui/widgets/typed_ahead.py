@@ -43,6 +43,7 @@ class TypedAhead:
         self._waiting: deque[events.Key] = deque(maxlen=MOST)
         self._followed: events.Key | None = None
         self.is_holding = False
+        self._is_old = False
 
     def follow(self, key: events.Key, to: Widget, *, ends_line: bool = False) -> None:
         """From now on keys wait until this one has passed, unless it is one that a field takes for itself.
@@ -53,6 +54,7 @@ class TypedAhead:
             ends_line: whether they wait longer: `let_go` is called when the line has been read.
         """
         is_letter = key.is_printable and isinstance(to, Input | TextArea)
+        self._is_old = False
         if ends_line:
             self.is_holding = True
         # A widget that goes takes no message, and the key has gone with it.
@@ -72,6 +74,14 @@ class TypedAhead:
         if self.is_holding:
             self._waiting.append(key)
         return self.is_holding
+
+    def tick(self) -> bool:
+        """Whether keys have waited since it was last asked: nothing has come of the one they wait for, nor will.
+
+        To be asked each second. A focus that was taken away meanwhile may leave a line without its end.
+        """
+        was_old, self._is_old = self._is_old, self.is_holding
+        return self.is_holding and was_old
 
     def let_go(self) -> Iterator[events.Key]:
         """Keys wait no more: those that have, in order, until one of them has others wait again."""
