@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
+from cloche_tui.app import DashboardApp
+from cloche_tui.app_actions import Desk
 from cloche_tui.frame import Options
 from tests.tui.whole import whole_dashboard
+
+
+def test_the_app_does_all_that_its_actions_need_of_it() -> None:
+    needed = [name for name, value in vars(Desk).items() if isinstance(value, FunctionType | property)]
+    assert "begin_action" in needed
+    assert [name for name in needed if name not in vars(DashboardApp)] == []
 
 
 async def test_a_command_is_done_with_its_argument(tmp_path: Path) -> None:
