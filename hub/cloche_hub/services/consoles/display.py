@@ -35,6 +35,8 @@ SCREEN_REST = 10
 
 _FIRST_SLICE, _LARGEST_SLICE = 1 << 10, 64 << 10
 """Bytes."""
+_MANY, _SHORT = 64, 1 << 10
+"""Where so many pieces wait, those of fewer bytes than that are joined."""
 _QUICK_S, _SLOW_S = 0.001, 0.004
 """Of a slice: the next one may be longer, or must be shorter."""
 
@@ -247,9 +249,23 @@ class Display:
         if self._pending and isinstance(pending.entry, Size) and isinstance(self._pending[-1].entry, Size):
             # Who drags a window's corner makes a hundred sizes, of which one counts.
             self._pending.pop()
-        self._pending.append(pending)
+        self._pending.append(self._joined(pending))
         self._is_fed.clear()
         self._arrived.set()
+
+    def _joined(self, pending: _Pending) -> _Pending:
+        """This, with the output before it if both are short, and many wait.
+
+        SAFETY: a window's worth of single bytes, each kept by itself, would be seventy times as large.
+        """
+        before = self._pending[-1].entry if len(self._pending) >= _MANY else None
+        if not isinstance(before, bytes) or not isinstance(pending.entry, bytes):
+            return pending
+        if len(before) + len(pending.entry) > _SHORT:
+            return pending
+        self._pending.pop()
+        joined = before + pending.entry
+        return _Pending(joined, messages.output(joined))
 
     async def _feed_one(self) -> float:
         """Feeds the next slice, or gives the next size; returns what that cost in processor time."""
