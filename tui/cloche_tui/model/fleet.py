@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from cloche import Event, SandboxInfo, Usage
 from cloche.filters import Fields, Filter
+from cloche_tui.model.current import Current
 from cloche_tui.model.sandbox_rows import NOTHING_NOTED, ORDERS, Attention, Row, fields_of
 
 HISTORY = 60
@@ -32,9 +33,7 @@ class Fleet:
         self._memory: dict[str, deque[float]] = {}
         self._fields: dict[str, Fields] = {}
         self._attention: Mapping[str, Attention] = {}
-        self._told: set[str] | None = None
-        self.is_known = False
-        """Whether the hub has told all there are, once."""
+        self._current = Current()
         self._by_name: list[str] | None = None
         self._order: tuple[str, ...] | None = None
         self._indexes: dict[str, int] = {}
@@ -50,7 +49,7 @@ class Fleet:
 
     def begin(self) -> None:
         """A new subscription: what is not told as current any more is gone."""
-        self._told = set()
+        self._current.begin()
 
     def apply(self, event: Event) -> None:
         """A sandbox is, has changed or is gone; or what one costs."""
@@ -65,11 +64,14 @@ class Fleet:
 
     def end_of_current(self) -> None:
         """All that there is has been told."""
-        if self._told is not None:
-            for sandbox_id in self._infos.keys() - self._told:
-                self._forget(sandbox_id)
-        self._told, self.is_known = None, True
+        for sandbox_id in self._current.end(self._infos.keys()):
+            self._forget(sandbox_id)
         self._order = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the hub has told all there are, once."""
+        return self._current.is_known
 
     def note(self, attention: Mapping[str, Attention]) -> None:
         """Who looks at sandboxes now, and what waits, by their ids."""
@@ -77,8 +79,7 @@ class Fleet:
         self._stir("attention")
 
     def _keep(self, info: SandboxInfo) -> None:
-        if self._told is not None:
-            self._told.add(info.id)
+        self._current.tell(info.id)
         self._infos[info.id] = info
         if info.state != "running":
             self._usages.pop(info.id, None)
@@ -336,7 +337,7 @@ class Fleet:
             return
         if self._selected is None:
             # Before all are told, whichever comes first is nobody's choice.
-            self._selected = order[0] if order and self._told is None else None
+            self._selected = order[0] if order and not self._current.is_under_way else None
             return
         self._selected = self._neighbour(self._selected)
         self._has_slipped = self._selected is not None

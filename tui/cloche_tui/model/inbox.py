@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from cloche import ApprovalInfo, Event
+from cloche_tui.model.current import Current
 
 MOST_DECIDED = 200
 """Of those that are decided, so many are kept."""
@@ -23,9 +24,7 @@ class Inbox:
     def __init__(self) -> None:
         self._pending: dict[str, ApprovalInfo] = {}
         self._decided: dict[str, ApprovalInfo] = {}
-        self._told: set[str] | None = None
-        self.is_known = False
-        """Whether the hub has told all that wait, once."""
+        self._current = Current()
 
     @property
     def pending(self) -> Sequence[ApprovalInfo]:
@@ -59,7 +58,7 @@ class Inbox:
 
     def begin(self) -> None:
         """A new subscription: what is not told as current any more is gone."""
-        self._told = set()
+        self._current.begin()
 
     def apply(self, event: Event) -> None:
         """One of them waits, has been decided, or is none of ours any more."""
@@ -73,16 +72,17 @@ class Inbox:
             self._pending[approval.id] = approval
         else:
             self._keep(approval)
-        if self._told is not None:
-            self._told.add(approval.id)
+        self._current.tell(approval.id)
 
     def end_of_current(self) -> None:
         """All that wait have been told."""
-        if self._told is not None:
-            for approval_id in self._pending.keys() - self._told:
-                del self._pending[approval_id]
-        self._told = None
-        self.is_known = True
+        for approval_id in self._current.end(self._pending.keys()):
+            del self._pending[approval_id]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the hub has told all that wait, once."""
+        return self._current.is_known
 
     def _keep(self, approval: ApprovalInfo) -> None:
         self._decided[approval.id] = approval

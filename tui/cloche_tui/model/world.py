@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from cloche import ConsoleInfo, Event
+from cloche_tui.model.current import Current
 from cloche_tui.model.fleet import Fleet
 from cloche_tui.model.inbox import Inbox
 from cloche_tui.model.link import LinkState
@@ -16,7 +17,7 @@ class Consoles(Mapping[str, ConsoleInfo]):
 
     def __init__(self) -> None:
         self._known: dict[str, ConsoleInfo] = {}
-        self._told: set[str] | None = None
+        self._current = Current()
 
     def __getitem__(self, console_id: str) -> ConsoleInfo:
         return self._known[console_id]
@@ -34,7 +35,7 @@ class Consoles(Mapping[str, ConsoleInfo]):
 
     def begin(self) -> None:
         """A new subscription: what is not told as current any more is gone."""
-        self._told = set()
+        self._current.begin()
 
     def apply(self, event: Event) -> None:
         """One of them is, has changed or is gone."""
@@ -44,15 +45,12 @@ class Consoles(Mapping[str, ConsoleInfo]):
             self._known.pop(console.id, None)
             return
         self._known[console.id] = console
-        if self._told is not None:
-            self._told.add(console.id)
+        self._current.tell(console.id)
 
     def end_of_current(self) -> None:
         """All that there is has been told."""
-        if self._told is not None:
-            for console_id in self._known.keys() - self._told:
-                del self._known[console_id]
-        self._told = None
+        for console_id in self._current.end(self._known.keys()):
+            del self._known[console_id]
 
 
 class World:
