@@ -336,31 +336,6 @@ async def test_ten_thousand_lines_fit(terminals: Terminals) -> None:
         assert b"".join(message.get("output", b"") for message in unpacker).count(b"x" * 90) == 10_003
 
 
-async def test_where_many_short_pieces_wait_more_of_them_are_joined(
-    made: Fedding, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(display_module, "_MANY", 1)
-    for piece in (b"a", b"b", b"c" * 1022, b"d", b"e" * 1024, b"f"):
-        made.display.output(piece)
-    made.display.resize(Size(5, 20))
-    made.display.output(b"g")
-    waiting = [one.entry for one in made.display._pending]
-    assert waiting == [b"ab" + b"c" * 1022, b"d", b"e" * 1024, b"f", Size(5, 20), b"g"]
-    assert [msgpack.unpackb(packed) for packed in (await made.screen())[-6:-5]] == [{"output": waiting[0]}]
-    for _ in waiting:
-        await within(made.display._feed_one())
-    assert made.entries == waiting
-    assert made.display.offset == made.display.received
-
-
-async def test_a_window_of_single_bytes_is_kept_as_few_pieces(made: Fedding) -> None:
-    for _ in range(20_000):
-        made.display.output(b"x")
-    assert len(made.display._pending) < 100
-    rows, _ = shown(await made.screen())
-    assert rows == ["x" * 20] * 4
-
-
 async def test_of_sizes_in_a_row_the_last_is_fed(made: Fedding) -> None:
     for cols in (10, 30, 50):
         made.display.resize(Size(5, cols))
