@@ -100,6 +100,15 @@ def _have_listed(monkeypatch: pytest.MonkeyPatch, desk: FileDesk, name: bytes) -
     monkeypatch.setattr(desk.fake, "handlers", lambda: handlers)
 
 
+async def test_the_bar_beside_a_long_list_covers_no_column(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    for number in range(60):
+        (tmp_path / f"here/n{number}").touch(mode=0o640)
+    async with file_desk(tmp_path) as desk, desk.run_test(size=WIDE) as pilot:
+        await desk.ready(pilot)
+        await desk.until(pilot, lambda: desk.text.count("-rw-r----- ") > 10)
+
+
 async def test_a_sandbox_that_goes_takes_its_files_off_the_screen(tmp_path: Path) -> None:
     async with file_desk(tmp_path) as desk, desk.run_test(size=WIDE) as pilot:
         await desk.ready(pilot)

@@ -245,7 +245,9 @@ class StripTable(ScrollView, can_focus=True):
         if self._base is None:
             # It costs more than a line, so it is asked for only when it may be another.
             self._base = self.rich_style
-        self._painter.use(self.size.width, self._base, styles_of(self.app))
+        # What the bar at the right covers is no room for a column.
+        width = self.size.width - self.scrollbar_size_vertical
+        self._painter.use(width, self._base, styles_of(self.app))
         if y == 0:
             return self._painter.heading(self._sorted_by)
         index = self.scroll_offset.y + y - 1
