@@ -170,6 +170,20 @@ async def test_a_wheel_that_is_taken_ends_typing_at_once_and_keys_mean_nothing_f
             assert bench.host.heard_keys == ["z"]
 
 
+async def test_that_keys_are_not_taken_is_said_no_longer_than_it_is_so(
+    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pane_notice, "NOTICE_S", 60.0)
+    async with bench.showing(info.id) as pane:
+        await bench.until_seen("○ watching")
+        pane.focus()
+        pane._deaf_until = float("inf")
+        await bench.type("x")
+        await bench.until_seen("keys not taken yet")
+        await bench.drive()
+        assert "keys not taken" not in bench.screen
+
+
 async def test_typing_elsewhere_lets_the_wheel_go(
     bench: _Bench, info: ConsoleInfo, no_patience: None
 ) -> None:

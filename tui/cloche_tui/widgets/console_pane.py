@@ -274,6 +274,8 @@ class ConsolePane(Container):
     def _sync(self) -> None:
         """Shows how we stand to it, and takes the keyboard or gives it back."""
         status = self.status
+        if status.has_keys and _NOT_TAKEN in self._notice.text:
+            self._notice.clear()
         before = None if self._shown is None else self._shown[0]
         notice, window, keys = self._notice.text, self._window, self._keys
         if self._shown != (shown := (status, notice, window)):
