@@ -43,6 +43,8 @@ _log = structlog.get_logger(__name__)
 LACKING = "screens here may lack a part of what was shown: the terminal emulator was lost meanwhile"
 """Told to whoever comes after that."""
 NOBODY_DRIVES = "who drove has left, and nobody drives now: ask again to do so"
+TITLE_S = 0.2
+"""A title that has been told stands at least so long: each goes to everybody who follows events."""
 NOT_DRIVING = "you are watching: what you type goes nowhere; ask to drive, or take over"
 
 
@@ -84,6 +86,7 @@ class LiveConsole:
         # Those who have asked who drives now, in their order.
         self._asked: dict[str, None] = {}
         self._wanted, self._wanted_above, self._left = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._is_titled = asyncio.Event()
 
     @property
     def console(self) -> Console:
@@ -139,6 +142,7 @@ class LiveConsole:
             tasks.create_task(self._show_for_ever(self._wanted, scrollback=False))
             # One with scrollback takes longer, and holds up no other.
             tasks.create_task(self._show_for_ever(self._wanted_above, scrollback=True))
+            tasks.create_task(self._take_titles_for_ever())
 
     async def wait_fed(self, seconds: float | None = None) -> None:
         """Returns when the emulator has seen all that has come, or gives up the rest after so long."""
@@ -148,6 +152,7 @@ class LiveConsole:
         except TimeoutError:
             given_up = self._display.give_up()
             self.mark(f"the last {given_up} bytes took too long to show and are not recorded")
+        self._take_title()
 
     async def wait_left(self) -> None:
         """Returns when no viewer is there any more."""
@@ -182,10 +187,23 @@ class LiveConsole:
         self._add(fed.entry)
         if self._guest is not None:
             self._guest.answer(fed.answer)
+        self._is_titled.set()
+
+    async def _take_titles_for_ever(self) -> None:
+        while True:
+            await self._is_titled.wait()
+            self._is_titled.clear()
+            if self._take_title():
+                await asyncio.sleep(TITLE_S)
+
+    def _take_title(self) -> bool:
+        """Whether the console has another title now."""
         # SAFETY: the guest's words; nothing of them goes on but what is printable.
         title = clean_title(self._display.title)
-        if title != self._console.title:
+        is_other = title != self._console.title
+        if is_other:
             self.replace(replace(self._console, title=title))
+        return is_other
 
     def _lost(self, loss: Loss) -> None:
         _log.warning(

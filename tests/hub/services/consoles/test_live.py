@@ -140,6 +140,15 @@ async def test_what_is_shown_goes_to_the_emulator_then_to_what_stores_it_and_ans
         assert (made.live.offset, await made.text()) == (6, ["ab"])
 
 
+async def test_of_many_titles_a_few_are_told_and_the_last(tmp_path: Path) -> None:
+    async with scene(tmp_path) as made:
+        for number in range(200):
+            made.live.output(b"\x1b]2;%d\x07" % number)
+            await within(made.live._display.wait_fed())
+        await until(lambda: made.live.console.title == "199")
+        assert len({console.title for console in made.consoles}) < 100
+
+
 async def test_a_hostile_title_is_told_clean_and_only_when_it_is_another(tmp_path: Path) -> None:
     async with scene(tmp_path) as made:
         await made.show(b"\x1b]2;\xe2\x80\xaeevil\x1b\\")
