@@ -3,96 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
-from textual import events
-from textual.pilot import Pilot
-from textual.widgets import Input
 
 from cloche import ConsoleInfo
-from cloche.aio import Hub
 from cloche_term.apart.terminals import Terminals
 from cloche_tui.messages import Said
-from cloche_tui.model import clipboard
 from cloche_tui.model.console_status import Phase
-from cloche_tui.widgets import console_pane, pane_clipboard, pane_notice
-from cloche_tui.widgets.console_pane import ConsolePane
-from cloche_tui.widgets.terminal_view import TerminalView
-from tests.support.hub import RunningHub, until
-from tests.tui.feed.console_links import Desk, dashboard, shell
-from tests.tui.model.test_clipboard import osc52
-from tests.tui.support import HostApp, hub_on_fakes, screen_text
-
-WAY_OUT = "ctrl+right_square_bracket"
-
-
-class _Host(HostApp):
-    """Hears the keys that nobody else has taken."""
-
-    heard_keys: ClassVar[list[str]] = []
-
-    def on_key(self, event: events.Key) -> None:
-        self.heard_keys.append(event.key)
-
-
-class _Bench:
-    """A pane on the screen, its hub, and another client of that."""
-
-    def __init__(self, hub: RunningHub, client: Hub, desk: Desk, terminals: Terminals) -> None:
-        self.hub, self.client, self._desk, self._terminals = hub, client, desk, terminals
-        self.elsewhere = Input()
-        self.pane: ConsolePane
-        self.host: _Host
-        self.pilot: Pilot[None]
-
-    @asynccontextmanager
-    async def showing(
-        self, console: str | None, *, sandbox: str = "box", **options: Any
-    ) -> AsyncIterator[ConsolePane]:
-        """A pane with this console."""
-        self.pane = ConsolePane(self._desk.session, self._terminals, sandbox, console, title="box", **options)
-        self.host = _Host(self.elsewhere, self.pane)
-        self._desk.on_link_changed.append(self.pane.link_changed)
-        async with self.host.run_test(size=(80, 16)) as self.pilot:
-            yield self.pane
-            self._desk.on_link_changed.clear()
-
-    @property
-    def screen(self) -> str:
-        return screen_text(self.host)
-
-    async def until_seen(self, *texts: str) -> None:
-        """Waits until all of these are on the screen."""
-        try:
-            await until(lambda: all(text in self.screen for text in texts))
-        except TimeoutError:
-            raise AssertionError(f"never seen: {texts}\n{self.screen}") from None
-
-    async def drive(self) -> None:
-        """Has the pane driven."""
-        self.pane.focus()
-        self.pane.drive()
-        await self.until_seen("▶ DRIVING")
-        # Here keys are encoded by the terminal, which has to be there for that.
-        await until(lambda: self.pane.view.terminal is not None)
-
-    async def type(self, text: str) -> None:
-        """Presses keys."""
-        await self.pilot.press(*text)
+from cloche_tui.widgets import console_pane, pane_notice
+from tests.support.hub import until
+from tests.tui.feed.console_links import shell
+from tests.tui.widgets.pane_bench import WAY_OUT, PaneBench, pane_bench
 
 
 @pytest.fixture
-async def bench(tmp_path: Path, terminals: Terminals) -> AsyncIterator[_Bench]:
-    async with hub_on_fakes(tmp_path) as (hub, client), dashboard(hub, terminals) as desk:
-        await client.create(name="box")
-        yield _Bench(hub, client, desk, terminals)
+async def bench(tmp_path: Path, terminals: Terminals) -> AsyncIterator[PaneBench]:
+    async with pane_bench(tmp_path, terminals) as bench:
+        yield bench
 
 
 @pytest.fixture
-async def info(bench: _Bench) -> ConsoleInfo:
+async def info(bench: PaneBench) -> ConsoleInfo:
     return await shell(bench.client)
 
 
@@ -101,7 +33,7 @@ def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console_pane, "AGAIN_WITHIN_S", 0.01)
 
 
-async def test_a_console_is_watched_and_its_edge_says_so(bench: _Bench, info: ConsoleInfo) -> None:
+async def test_a_console_is_watched_and_its_edge_says_so(bench: PaneBench, info: ConsoleInfo) -> None:
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching", "box/1", "nobody drives: enter drives")
         assert pane.has_class("-watching")
@@ -112,7 +44,7 @@ async def test_a_console_is_watched_and_its_edge_says_so(bench: _Bench, info: Co
 
 
 async def test_who_drives_sees_it_in_the_border_a_word_and_the_way_out(
-    bench: _Bench, info: ConsoleInfo
+    bench: PaneBench, info: ConsoleInfo
 ) -> None:
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching")
@@ -125,7 +57,7 @@ async def test_who_drives_sees_it_in_the_border_a_word_and_the_way_out(
 
 
 async def test_the_way_out_gives_the_keys_back_and_then_the_wheel(
-    bench: _Bench, info: ConsoleInfo, no_patience: None
+    bench: PaneBench, info: ConsoleInfo, no_patience: None
 ) -> None:
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching")
@@ -139,7 +71,7 @@ async def test_the_way_out_gives_the_keys_back_and_then_the_wheel(
 
 
 async def test_the_way_out_twice_at_once_is_typed_and_nothing_is_left(
-    bench: _Bench, info: ConsoleInfo
+    bench: PaneBench, info: ConsoleInfo
 ) -> None:
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching")
@@ -151,7 +83,7 @@ async def test_the_way_out_twice_at_once_is_typed_and_nothing_is_left(
 
 
 async def test_a_wheel_that_is_taken_ends_typing_at_once_and_keys_mean_nothing_for_a_moment(
-    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
+    bench: PaneBench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching")
@@ -171,7 +103,7 @@ async def test_a_wheel_that_is_taken_ends_typing_at_once_and_keys_mean_nothing_f
 
 
 async def test_that_keys_are_not_taken_is_said_no_longer_than_it_is_so(
-    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
+    bench: PaneBench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pane_notice, "NOTICE_S", 60.0)
     async with bench.showing(info.id) as pane:
@@ -185,7 +117,7 @@ async def test_that_keys_are_not_taken_is_said_no_longer_than_it_is_so(
 
 
 async def test_typing_elsewhere_lets_the_wheel_go(
-    bench: _Bench, info: ConsoleInfo, no_patience: None
+    bench: PaneBench, info: ConsoleInfo, no_patience: None
 ) -> None:
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching")
@@ -197,7 +129,7 @@ async def test_typing_elsewhere_lets_the_wheel_go(
         assert pane.status.info is not None
 
 
-async def test_a_sandbox_without_a_console_offers_a_shell(bench: _Bench) -> None:
+async def test_a_sandbox_without_a_console_offers_a_shell(bench: PaneBench) -> None:
     async with bench.showing(None) as pane:
         assert pane.status.phase is Phase.NONE
         await bench.until_seen("· no console", "enter opens a shell")
@@ -208,14 +140,14 @@ async def test_a_sandbox_without_a_console_offers_a_shell(bench: _Bench) -> None
         assert pane.console == pane.status.info.id  # type: ignore[union-attr]
 
 
-async def test_a_new_shell_has_the_size_of_its_pane_from_the_beginning(bench: _Bench) -> None:
+async def test_a_new_shell_has_the_size_of_its_pane_from_the_beginning(bench: PaneBench) -> None:
     async with bench.showing(None, is_new=True) as pane:
         pane.focus()
         await bench.until_seen("▶ DRIVING")
         assert (bench.hub.machine.agent.consoles[-1]["rows"], bench.hub.machine.agent.sizes) == (11, [])
 
 
-async def test_what_the_machine_says_is_watched_and_a_shell_offered(bench: _Bench) -> None:
+async def test_what_the_machine_says_is_watched_and_a_shell_offered(bench: PaneBench) -> None:
     (boot,) = await bench.client.consoles(sandbox="box")
     async with bench.showing(boot.id) as pane:
         await bench.until_seen("box/boot", "what the machine says: enter opens a shell")
@@ -224,7 +156,7 @@ async def test_what_the_machine_says_is_watched_and_a_shell_offered(bench: _Benc
 
 
 async def test_where_the_sandbox_does_not_run_no_shell_is_offered_but_how_to_go_on(
-    bench: _Bench, info: ConsoleInfo
+    bench: PaneBench, info: ConsoleInfo
 ) -> None:
     await (await bench.client.sandbox("box")).remove()
     async with bench.showing(info.id, is_machine_up=False) as pane:
@@ -237,32 +169,13 @@ async def test_where_the_sandbox_does_not_run_no_shell_is_offered_but_how_to_go_
         await bench.until_seen("enter opens another")
 
 
-async def test_what_is_pressed_before_there_is_a_console_is_answered(bench: _Bench) -> None:
+async def test_what_is_pressed_before_there_is_a_console_is_answered(bench: PaneBench) -> None:
     async with bench.showing(None) as pane:
         pane.take()
         await bench.until_seen("not yet: there is no console here")
 
 
-async def test_what_a_program_asked_to_copy_while_nobody_saw_it_is_told_later(
-    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(clipboard, "WAITS_S", 0.2)
-    async with bench.showing(info.id) as pane:
-        await bench.until_seen("○ watching")
-        pane.display = False
-        await until(lambda: not pane.view.is_seen)
-        async with (await bench.client.sandbox("box")).attach(info.id) as other:
-            await other.write(osc52("hello"))
-            await until(lambda: pane.status.copying is not None)
-            pane.look_after()
-            await until(lambda: pane.status.copying is None)
-        pane.display = True
-        await bench.until_seen("○ watching")
-        pane.look_after()
-        await bench.until_seen("not copied: while this was hidden its program asked to copy 5 characters")
-
-
-async def test_a_dashboard_that_only_looks_on_offers_nothing(bench: _Bench) -> None:
+async def test_a_dashboard_that_only_looks_on_offers_nothing(bench: PaneBench) -> None:
     async with bench.showing(None, can_drive=False) as pane:
         await bench.until_seen("nothing runs here")
         assert "enter" not in bench.screen
@@ -270,7 +183,7 @@ async def test_a_dashboard_that_only_looks_on_offers_nothing(bench: _Bench) -> N
         await bench.until_seen("this dashboard only looks on")
 
 
-async def test_a_console_that_ends_says_how_and_offers_another(bench: _Bench, info: ConsoleInfo) -> None:
+async def test_a_console_that_ends_says_how_and_offers_another(bench: PaneBench, info: ConsoleInfo) -> None:
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching")
         await bench.drive()
@@ -283,7 +196,7 @@ async def test_a_console_that_ends_says_how_and_offers_another(bench: _Bench, in
         assert "bye" not in bench.screen
 
 
-async def test_another_console_is_shown_in_the_same_pane(bench: _Bench, info: ConsoleInfo) -> None:
+async def test_another_console_is_shown_in_the_same_pane(bench: PaneBench, info: ConsoleInfo) -> None:
     other = await shell(bench.client)
     async with bench.showing(info.id) as pane:
         await bench.until_seen("box/1")
@@ -292,7 +205,7 @@ async def test_another_console_is_shown_in_the_same_pane(bench: _Bench, info: Co
 
 
 async def test_a_notice_stands_for_a_moment(
-    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
+    bench: PaneBench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pane_notice, "NOTICE_S", 0.05)
     async with bench.showing(info.id) as pane:
@@ -302,49 +215,8 @@ async def test_a_notice_stands_for_a_moment(
         await bench.until_seen("nobody drives: enter drives")
 
 
-async def test_a_link_that_was_copied_is_told(bench: _Bench, info: ConsoleInfo) -> None:
-    async with bench.showing(info.id) as pane:
-        await bench.until_seen("○ watching")
-        pane.view.post_message(TerminalView.LinkAsked("https://example.org/"))
-        await bench.until_seen("copied the link https://example.org/")
-
-
-async def test_what_a_program_wants_copied_is_copied_when_the_person_lets_it(
-    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pane_clipboard, "READ_S", 0.0)
-    async with bench.showing(info.id, can_drive=False) as pane:
-        await bench.until_seen("○ watching")
-        pane.let_copy()
-        await bench.until_seen("no program here wants to copy anything")
-        pane._notice.clear()
-        async with (await bench.client.sandbox("box")).attach(info.id) as other:
-            await other.write(osc52("one\r\ntwo\x1b[31m"))
-            await bench.until_seen("wants to copy 11 characters: Y lets it")
-            assert bench.host.clipboard == ""
-            pane.let_copy()
-            await bench.until_seen(r"copied 11 characters of box/1: one\ntwo[31m")
-            assert bench.host.clipboard == "one\ntwo[31m"
-
-
-async def test_while_driving_the_way_out_comes_first_and_then_the_key(
-    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pane_clipboard, "READ_S", 0.0)
-    async with bench.showing(info.id) as pane:
-        await bench.until_seen("○ watching")
-        await bench.drive()
-        pane.view.post_message(TerminalView.Typed(osc52("hello")))
-        await bench.until_seen("ctrl+] leaves · wants to copy 5 characters: ctrl+], then Y lets it")
-        await bench.type("Y")
-        assert bench.host.clipboard == ""
-        await bench.pilot.press(WAY_OUT)
-        pane.let_copy()
-        assert bench.host.clipboard == "hello"
-
-
 async def test_what_would_not_be_seen_in_its_pane_is_told_by_the_app(
-    bench: _Bench, info: ConsoleInfo
+    bench: PaneBench, info: ConsoleInfo
 ) -> None:
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching")
@@ -359,7 +231,7 @@ async def test_what_would_not_be_seen_in_its_pane_is_told_by_the_app(
 
 
 async def test_who_asks_is_told_with_the_key_that_lets_them(
-    bench: _Bench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
+    bench: PaneBench, info: ConsoleInfo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pane_notice, "NOTICE_S", 0.1)
     async with bench.showing(info.id) as pane:
@@ -373,7 +245,7 @@ async def test_who_asks_is_told_with_the_key_that_lets_them(
             await bench.until_seen("○ watching", "first admin drives: a asks, t takes over")
 
 
-async def test_lines_that_are_read_stay_and_that_is_said(bench: _Bench, info: ConsoleInfo) -> None:
+async def test_lines_that_are_read_stay_and_that_is_said(bench: PaneBench, info: ConsoleInfo) -> None:
     async with bench.showing(info.id) as pane, (await bench.client.sandbox("box")).attach(info.id) as other:
         await other.write("".join(f"{number}\r\n" for number in range(30)))
         await bench.until_seen("29")
@@ -386,7 +258,7 @@ async def test_lines_that_are_read_stay_and_that_is_said(bench: _Bench, info: Co
 
 
 async def test_a_console_that_cannot_be_reached_is_dim_and_takes_no_keys(
-    bench: _Bench, info: ConsoleInfo
+    bench: PaneBench, info: ConsoleInfo
 ) -> None:
     async with bench.showing(info.id) as pane:
         await bench.until_seen("○ watching")
@@ -398,7 +270,9 @@ async def test_a_console_that_cannot_be_reached_is_dim_and_takes_no_keys(
         await bench.until_seen("not connected: what you type goes nowhere")
 
 
-async def test_a_pane_that_goes_detaches_and_leaves_nothing_running(bench: _Bench, info: ConsoleInfo) -> None:
+async def test_a_pane_that_goes_detaches_and_leaves_nothing_running(
+    bench: PaneBench, info: ConsoleInfo
+) -> None:
     async with bench.showing(info.id) as pane:
         await until(lambda: pane.view.terminal is not None)
         terminal = pane.view.terminal
