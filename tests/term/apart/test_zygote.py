@@ -86,22 +86,22 @@ def test_closing_ends_it_also_where_it_does_not_hear_any_more() -> None:
 
 def test_it_is_known_to_be_stopped_and_goes_on_where_it_was() -> None:
     zygote = Zygote()
-    assert not zygote.is_stopped
+    assert not is_stopped(zygote)
     zygote.wake()
     zygote.start()
     try:
         assert zygote.pid is not None
         assert all_end([worker_of(zygote)])
-        assert not zygote.is_stopped
+        assert not is_stopped(zygote)
         os.kill(zygote.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, zygote.pid, os.WSTOPPED | os.WNOWAIT)
-        assert zygote.is_stopped
+        assert is_stopped(zygote)
         zygote.wake()
-        assert not zygote.is_stopped
+        assert not is_stopped(zygote)
         assert all_end([worker_of(zygote)])
     finally:
         zygote.close()
-    assert not zygote.is_stopped
+    assert not is_stopped(zygote)
 
 
 def test_one_that_was_ended_can_be_started_again() -> None:
@@ -203,3 +203,8 @@ def test_workers_stand_as_far_behind_us_as_their_owner_says(nice: int) -> None:
     finally:
         ours.close()
         zygote.close()
+
+
+def is_stopped(zygote: Zygote) -> bool:
+    # By a call, since a checker takes what was once asserted of an attribute to stay so.
+    return zygote.is_stopped
