@@ -123,14 +123,14 @@ def test_going_up_selects_the_folder_one_has_come_from() -> None:
     assert _selected(shown) == "1"
 
 
-def test_another_folder_has_neither_marks_nor_a_filter() -> None:
+def test_another_folder_has_no_marks_and_the_filter_that_is_said_below() -> None:
     shown = pane("a", "b")
     shown.mark_all()
     shown.set_filter(parse_filter("a"))
     shown.show(Listing("/a", [row("a"), row("c")]))
     assert (set(shown.marks), shown.is_filtered) == ({"a"}, True)
     shown.show(Listing("/b", [row("a"), row("c")]))
-    assert (shown.marks, shown.is_filtered) == (frozenset(), False)
+    assert (shown.marks, shown.is_filtered, _names(shown)) == (frozenset(), True, ["a"])
 
 
 def test_marking_goes_on_to_the_next() -> None:

@@ -152,7 +152,6 @@ class Pane:
             came_from = self.folder if posixpath.dirname(self.folder) == listing.folder else ""
             self._selected, self._selected_at = posixpath.basename(came_from) or None, 0
             self._marks.clear()
-            self._filter = None
         self.folder, self.is_cut = listing.folder, listing.is_cut
         self._known = {}
         for row in listing.rows:
