@@ -82,6 +82,7 @@ def test_the_heading_says_where_and_how_much() -> None:
     assert plain_text(file_text.heading(shown, "box", width=80, is_active=False)) == (
         "  box  /a  1/2, ✓ 1 marked, 1.0 KiB"
     )
+    shown.set_filter(None)
     shown.show(Listing("/b", [row("a")], is_cut=True))
     assert "1 file, and more" in plain_text(file_text.heading(shown, "box", width=80, is_active=False))
 

@@ -63,7 +63,7 @@ async def test_two_share_a_console_and_the_wheel_goes_from_hand_to_hand(tmp_path
         await ann.until(lambda: ann.driver == "v1")
         await until(lambda: len(hub.machine.agent.sizes) == 3)
         assert hub.machine.agent.sizes == [(30, 100), (20, 60), (30, 100)]
-        assert await driven(hub) == [
+        assert await driven_so_far(hub, 3) == [
             (None, "v1", "free"),
             ("v1", "v2", "given"),
             ("v2", "v1", "taken"),
