@@ -29,7 +29,7 @@ from textual.widget import Widget
 
 from cloche.aio import Hub
 from cloche_tui.model.roles import Role
-from tests.support.hub import RunningHub, running_hub
+from tests.support.hub import RunningHub, running_hub, until
 
 if TYPE_CHECKING:
     from cloche_tui.views.view import Dashboard
@@ -124,6 +124,14 @@ def screen_text(app: App[Any]) -> str:
     lines = screen._compositor.render_strips()
     rows = ["".join(segment.text for segment in strip) for strip in lines[:height]]
     return "\n".join(row[:width].rstrip() for row in rows)
+
+
+async def until_seen(app: App[Any], *texts: str) -> None:
+    """Waits until all of these are on the screen."""
+    try:
+        await until(lambda: all(text in screen_text(app) for text in texts))
+    except TimeoutError:
+        raise AssertionError(f"never seen: {texts}\n{screen_text(app)}") from None
 
 
 @contextlib.asynccontextmanager

@@ -24,9 +24,9 @@ from cloche_tui.remembered import Remembered
 from cloche_tui.views.consoles import ConsolesArea
 from cloche_tui.views.view import ALL, View
 from cloche_tui.widgets.console_pane import ConsolePane
-from tests.support.hub import RunningHub, until
-from tests.tui.feed.console_links import Desk, shell
-from tests.tui.support import HostApp, screen_text
+from tests.support.hub import RunningHub
+from tests.tui.feed.console_links import Desk, dashboard, shell
+from tests.tui.support import HostApp, hub_on_fakes, screen_text, until_seen
 
 
 class TheList(View, can_focus=True):
@@ -118,10 +118,7 @@ class Bench:
         return screen_text(self.host)
 
     async def until_seen(self, *texts: str) -> None:
-        try:
-            await until(lambda: all(text in self.screen for text in texts))
-        except TimeoutError:
-            raise AssertionError(f"never seen: {texts}\n{self.screen}") from None
+        await until_seen(self.host, *texts)
 
 
 @contextlib.asynccontextmanager
@@ -148,3 +145,13 @@ async def console_bench(
         bench.area.show(world, ALL)
         await bench.pilot.pause()
         yield bench
+
+
+@contextlib.asynccontextmanager
+async def own_bench(folder: Path, terminals: Terminals, *names: str) -> AsyncIterator[Bench]:
+    """The same at a hub of its own, with sandboxes of these names."""
+    async with hub_on_fakes(folder) as (hub, client), dashboard(hub, terminals) as desk:
+        for name in names:
+            await client.create(name=name)
+        async with console_bench(hub, client, desk, terminals, folder, *names) as bench:
+            yield bench

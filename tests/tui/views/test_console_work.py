@@ -14,18 +14,14 @@ from cloche_tui.model.console_status import Phase
 from cloche_tui.model.roles import Role, plain_text
 from cloche_tui.views.console_work import newest_of
 from cloche_tui.widgets.console_pane import ConsolePane
-from tests.tui.feed.console_links import dashboard, shell
-from tests.tui.support import hub_on_fakes
-from tests.tui.views.console_bench import Bench, console_bench
+from tests.tui.feed.console_links import shell
+from tests.tui.views.console_bench import Bench, own_bench
 
 
 @pytest.fixture
 async def bench(tmp_path: Path, terminals: Terminals) -> AsyncIterator[Bench]:
-    async with hub_on_fakes(tmp_path) as (hub, client), dashboard(hub, terminals) as desk:
-        for name in "ab":
-            await client.create(name=name)
-        async with console_bench(hub, client, desk, terminals, tmp_path, *"ab") as bench:
-            yield bench
+    async with own_bench(tmp_path, terminals, *"ab") as bench:
+        yield bench
 
 
 async def test_saving_asks_for_a_path(bench: Bench) -> None:

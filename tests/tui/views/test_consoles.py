@@ -21,17 +21,13 @@ from cloche_tui.widgets.console_pane import ConsolePane
 from cloche_tui.widgets.terminal_view import TerminalView
 from tests.support.hub import until
 from tests.tui.feed.console_links import dashboard, shell
-from tests.tui.support import hub_on_fakes
-from tests.tui.views.console_bench import Bench, console_bench
+from tests.tui.views.console_bench import Bench, console_bench, own_bench
 
 
 @pytest.fixture
 async def bench(tmp_path: Path, terminals: Terminals) -> AsyncIterator[Bench]:
-    async with hub_on_fakes(tmp_path) as (hub, client), dashboard(hub, terminals) as desk:
-        for name in "abc":
-            await client.create(name=name)
-        async with console_bench(hub, client, desk, terminals, tmp_path, *"abc") as bench:
-            yield bench
+    async with own_bench(tmp_path, terminals, *"abc") as bench:
+        yield bench
 
 
 # Opening.

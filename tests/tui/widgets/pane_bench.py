@@ -20,7 +20,7 @@ from cloche_term.apart.terminals import Terminals
 from cloche_tui.widgets.console_pane import ConsolePane
 from tests.support.hub import RunningHub, until
 from tests.tui.feed.console_links import Desk, dashboard
-from tests.tui.support import HostApp, hub_on_fakes, screen_text
+from tests.tui.support import HostApp, hub_on_fakes, screen_text, until_seen
 
 WAY_OUT = "ctrl+right_square_bracket"
 
@@ -62,10 +62,7 @@ class PaneBench:
 
     async def until_seen(self, *texts: str) -> None:
         """Waits until all of these are on the screen."""
-        try:
-            await until(lambda: all(text in self.screen for text in texts))
-        except TimeoutError:
-            raise AssertionError(f"never seen: {texts}\n{self.screen}") from None
+        await until_seen(self.host, *texts)
 
     async def drive(self) -> None:
         """Has the pane driven."""

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from cloche import ConsoleInfo
-from cloche_term.apart.terminals import Terminals
 from cloche_tui.messages import Said
 from cloche_tui.model.console_status import Phase
 from cloche_tui.widgets import console_pane, pane_notice
 from tests.support.hub import until
 from tests.tui.feed.console_links import shell
-from tests.tui.widgets.pane_bench import WAY_OUT, PaneBench, pane_bench
-
-
-@pytest.fixture
-async def bench(tmp_path: Path, terminals: Terminals) -> AsyncIterator[PaneBench]:
-    async with pane_bench(tmp_path, terminals) as bench:
-        yield bench
-
-
-@pytest.fixture
-async def info(bench: PaneBench) -> ConsoleInfo:
-    return await shell(bench.client)
+from tests.tui.widgets.pane_bench import WAY_OUT, PaneBench
 
 
 @pytest.fixture

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from cloche import ConsoleInfo
-from cloche_term.apart.terminals import Terminals
 from cloche_tui.model import clipboard
 from cloche_tui.widgets import pane_clipboard
 from cloche_tui.widgets.terminal_view import TerminalView
 from tests.support.hub import until
-from tests.tui.feed.console_links import shell
 from tests.tui.model.test_clipboard import osc52
-from tests.tui.widgets.pane_bench import WAY_OUT, PaneBench, pane_bench
-
-
-@pytest.fixture
-async def bench(tmp_path: Path, terminals: Terminals) -> AsyncIterator[PaneBench]:
-    async with pane_bench(tmp_path, terminals) as bench:
-        yield bench
-
-
-@pytest.fixture
-async def info(bench: PaneBench) -> ConsoleInfo:
-    return await shell(bench.client)
+from tests.tui.widgets.pane_bench import WAY_OUT, PaneBench
 
 
 async def test_what_a_program_asked_to_copy_while_nobody_saw_it_is_told_later(
