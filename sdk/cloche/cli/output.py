@@ -36,20 +36,29 @@ SHORT_DIGEST = 12
 """Digits of a digest that a person is shown; more than enough to tell images apart."""
 
 
-_elsewhere: list[Callable[[str], object]] = []
+_elsewhere: list[Callable[[str, bool], object]] = []
 
 
-def say(line: str) -> None:
-    """Says something in passing, on stderr, or where `said_elsewhere` has it."""
+def say(line: str, *, lasts: bool = False) -> None:
+    """Says something in passing, on stderr, or where `said_elsewhere` has it.
+
+    Args:
+        line: what.
+        lasts: whether it holds until something else is said.
+    """
     if _elsewhere:
-        _elsewhere[-1](line)
+        _elsewhere[-1](line, lasts)
     else:
         _write(sys.stderr, f"cloche: {clean_line(line)}\n")
 
 
 @contextlib.contextmanager
-def said_elsewhere(told: Callable[[str], object]) -> Iterator[None]:
-    """Within it, what is said goes to `told`: while a console has the terminal, a line on stderr would be in its way."""
+def said_elsewhere(told: Callable[[str, bool], object]) -> Iterator[None]:
+    """Within it, what is said goes to `told`: while a console has the terminal, a line on stderr would be in its way.
+
+    Args:
+        told: gets the line, and whether it lasts; see `say`.
+    """
     _elsewhere.append(told)
     try:
         yield

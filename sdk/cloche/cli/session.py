@@ -147,7 +147,7 @@ async def connect(*, start: bool) -> Hub:
 
 def _tell_link(news: LinkNews) -> None:
     if news.is_turn:
-        say(news.text)
+        say(news.text, lasts=not news.is_up)
 
 
 def tell_waiting(count: int) -> None:

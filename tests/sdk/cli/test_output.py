@@ -186,8 +186,10 @@ def test_json_is_escaped_at_a_terminal_and_as_it_is_elsewhere(
 def test_what_is_said_goes_elsewhere_for_as_long_as_that_is_asked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told: list[str] = []
-    with output.said_elsewhere(told.append):
-        output.say("lost the hub")
+    told: list[tuple[str, bool]] = []
+    with output.said_elsewhere(lambda *said: told.append(said)):
+        output.say("lost the hub", lasts=True)
+        output.say("two wait")
     output.say("here again")
-    assert (told, capsys.readouterr().err) == (["lost the hub"], "cloche: here again\n")
+    assert told == [("lost the hub", True), ("two wait", False)]
+    assert capsys.readouterr().err == "cloche: here again\n"

@@ -64,6 +64,7 @@ async def remove(services: Services, token: Token, channel: Channel) -> None:
     fields = Fields.of(channel.params, ("sandbox",))
     sandbox = await find_sandbox(services, token, channel.kind, fields)
     removed = await services.sandboxes.remove(sandbox.id, actor=token.id)
+    await services.consoles.forget(sandbox.id)
     channel.close(sandbox_message(removed))
 
 

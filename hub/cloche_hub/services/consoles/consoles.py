@@ -22,7 +22,6 @@ import structlog
 
 from cloche_hub.domain.approval import Approval, ApprovalState
 from cloche_hub.domain.console import (
-    MAX_ENDED,
     MAX_OPEN,
     Console,
     ConsoleKind,
@@ -40,6 +39,7 @@ from cloche_hub.services.changes import Changes
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.consoles.attachments import Attachments
 from cloche_hub.services.consoles.boot import BootConsoles
+from cloche_hub.services.consoles.ended import EndedConsoles
 from cloche_hub.services.consoles.life import Around, Life, Start
 from cloche_hub.services.consoles.live import LiveConsole
 from cloche_hub.services.consoles.stored import load_look, load_screen, restored
@@ -89,9 +89,10 @@ class Consoles:
         """What machines say themselves."""
         self._attachments = Attachments(recorder, clock)
         self._lives: dict[str, Life] = {}
-        self._ended: dict[str, list[Console]] = {}
+        self._ended = EndedConsoles(screens, self._is_there)
         self._tasks = asyncio.TaskGroup()
-        self._leading: set[asyncio.Task[None]] = set()
+        self._leading: dict[asyncio.Task[None], str] = {}
+        """The sandbox of each."""
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -106,11 +107,11 @@ class Consoles:
                     await asyncio.wait(self._leading, timeout=_LAST_S)
                 for task in (*self._leading, following):
                     task.cancel()
+                await self._ended.forget_removed()
 
     async def forget_left(self) -> None:
-        """Deletes the screens that an earlier hub has left: nobody can show them any more. Before `running`."""
-        for console_id in await self._screens.stored():
-            await self._remove_screen(console_id)
+        """Deletes the screens that an earlier hub has left. Before `running`."""
+        await self._ended.forget_left()
 
     # What clients ask for.
 
@@ -188,7 +189,7 @@ class Consoles:
         """
         found = [
             *(life.console for life in self._lives.values() if _is_seen(life)),
-            *(console for consoles in self._ended.values() if ended for console in consoles),
+            *(console for console in self._ended if ended),
             *(console for console in self.boot.list() if ended or console.is_open),
         ]
         found = [
@@ -253,6 +254,12 @@ class Consoles:
         """What an ended console showed last, as text; None if that could not be kept."""
         return await load_look(self._terminals, self._screens, console)
 
+    async def forget(self, sandbox_id: str) -> None:
+        """Waits until nothing of what the consoles of a removed sandbox have shown is stored any more."""
+        if leading := [task for task, of in self._leading.items() if of == sandbox_id]:
+            await asyncio.wait(leading, timeout=_LAST_S)
+        await self._ended.forget(sandbox_id)
+
     def mark(self, sandbox_id: str, text: str) -> None:
         """Puts a marker into the recordings of a sandbox's consoles; never waits."""
         for life in self._lives.values():
@@ -288,8 +295,8 @@ class Consoles:
         life = Life(self._around, console, on_changed=self._publish, on_over=self._retire)
         self._lives[console.id] = life
         leading = self._tasks.create_task(self._lead(life, guest, start))
-        self._leading.add(leading)
-        leading.add_done_callback(self._leading.discard)
+        self._leading[leading] = console.sandbox
+        leading.add_done_callback(self._leading.pop)
         try:
             await asyncio.shield(life.started)
         except asyncio.CancelledError:
@@ -299,19 +306,13 @@ class Consoles:
 
     async def _lead(self, life: Life, guest: Guest, start: Start) -> None:
         await life.lead(guest, start)
-        if life.console not in self._ended.get(life.console.sandbox, ()):
-            await self._remove_screen(life.console_id)
+        await self._ended.settle(life.console)
 
     def _retire(self, life: Life) -> None:
         """It has ended: from now on it is only shown, if it was ever there."""
         del self._lives[life.console_id]
-        console = life.console
-        if life.started.exception() is not None or not self._is_there(console.sandbox):
-            return
-        kept = self._ended.setdefault(console.sandbox, [])
-        kept.append(console)
-        if len(kept) > MAX_ENDED:
-            self._tasks.create_task(self._remove_screen(kept.pop(0).id))
+        if life.started.exception() is None:
+            self._ended.keep(life.console)
 
     def _publish(self, console: Console) -> None:
         self._changes.publish(Topic.CONSOLE, console.id, console)
@@ -325,8 +326,7 @@ class Consoles:
         """Forgets the consoles of sandboxes that are removed, and marks decisions in recordings."""
         while True:
             # Whoever was too far behind to be told of each compares.
-            for sandbox_id in [one for one in self._ended if not self._is_there(one)]:
-                await self._forget(sandbox_id)
+            await self._ended.forget_removed()
             with (
                 contextlib.suppress(TooLarge),
                 self._changes.subscribed(of=HUB, concerns=_is_of_concern) as news,
@@ -339,7 +339,7 @@ class Consoles:
                         self._start_terminals()
                         self.boot.hear(value)
                         if not value.live:
-                            await self._forget(value.id)
+                            await self._ended.forget(value.id)
 
     def _start_terminals(self) -> None:
         """A sandbox will have consoles: the first finds what terminals come from ready."""
@@ -348,17 +348,6 @@ class Consoles:
         except TerminalError as error:
             # Whoever opens one tries again, and is told.
             _log.warning("terminals_not_started", reason=str(error))
-
-    async def _forget(self, sandbox_id: str) -> None:
-        for console in self._ended.pop(sandbox_id, ()):
-            await self._remove_screen(console.id)
-
-    async def _remove_screen(self, console_id: str) -> None:
-        try:
-            await self._screens.remove(console_id)
-        except Exception as error:
-            # The edge of the port: what is left is removed when the next hub starts.
-            _log.warning("screen_not_removed", console=console_id, reason=str(error))
 
     def _is_there(self, sandbox_id: str) -> bool:
         return any(sandbox.id == sandbox_id for sandbox in self._sandboxes.live(owner=None))

@@ -52,7 +52,7 @@ async def attend(console: Console, key: DetachKey, interrupts: Interrupts, *, ma
     """
     window = Window(is_driving=console.is_driving)
     attached = _Attached(console, key, window, may_drive=may_drive)
-    async with window.taken(interrupts, attached.announce):
+    async with window.taken(interrupts, attached.line_of):
         return await attached.run()
 
 
@@ -63,9 +63,13 @@ class _Attached:
         self._typed, self._has_typed, self._has_room = b"", asyncio.Event(), asyncio.Event()
         self._is_stuck = False
 
+    def line_of(self, text: str) -> str:
+        """The line of something to be told, with what the keys are."""
+        return announced(text, self._keys(), window_size(STDOUT)[1])
+
     def announce(self, text: str) -> None:
-        """Has a line shown, with what the keys are."""
-        self._window.announce(announced(text, self._keys(), window_size(STDOUT)[1]))
+        """Has it shown for a moment."""
+        self._window.announce(self.line_of(text))
 
     async def run(self) -> bool:
         """Shows and types; returns whether its program has ended."""

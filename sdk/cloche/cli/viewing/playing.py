@@ -77,7 +77,7 @@ async def play(pieces: AsyncIterator[bytes], pace: Pace, interrupts: Interrupts)
     with closing(guest_terminal(header.rows, header.cols, scrollback_lines=_SCROLLBACK)) as terminal:
         window = Window(is_driving=False, source=terminal)
         player = _Player(header, lines, pace, window, terminal)
-        async with window.taken(interrupts, player.announce):
+        async with window.taken(interrupts, player.line_of):
             return await player.run()
 
 
@@ -104,11 +104,15 @@ class _Player:
         self._at_s = 0.0
         self._is_paused = False
 
-    def announce(self, text: str = "") -> None:
-        """Has a line shown, with what the keys are, and that it is paused."""
+    def line_of(self, text: str = "") -> str:
+        """The line of something to be told, with what the keys are, and that it is paused."""
         said = [f"paused at {clock(self._at_s)}"] if self._is_paused else []
         line = " · ".join([*said, text] if text else said)
-        self._window.announce(announced(line, self._keys, window_size(STDOUT)[1]) if line else self._keys)
+        return announced(line, self._keys, window_size(STDOUT)[1]) if line else self._keys
+
+    def announce(self, text: str = "") -> None:
+        """Has it shown for a moment."""
+        self._window.announce(self.line_of(text))
 
     async def run(self) -> int:
         """Plays to the end, or until it is quit; returns the exit status."""

@@ -27,6 +27,7 @@ from cloche.cli.output import said_elsewhere
 from cloche.cli.streams import STDIN, STDOUT, Worker, write_all
 from cloche.cli.terminal import drop_typed, raw_mode, set_raw, window_size
 from cloche.cli.viewing.emulator import Slices
+from cloche.cli.viewing.last_line import LastLine
 from cloche.cli.viewing.view import Size, View
 from cloche.console_events import Live, Output
 from cloche_wire.aio.bounds import within
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from cloche.console_events import ConsoleEvent
     from cloche_term import Terminal
 
-LINE_S = 3.0
-"""How long a line of ours stays."""
 _FRAME_S = 1 / 30
 _UPDATE_S = 1.0
 """How long a program that is in the middle of changing its screen is waited for."""
@@ -76,21 +75,20 @@ class Window:
         self._screen, self._turn = Worker("terminal"), asyncio.Lock()
         self._news = asyncio.Event()
         self._has_other_size = False
-        self._line: str | None = None
-        self._line_until: float | None = None
+        self._line = LastLine()
 
     @contextlib.asynccontextmanager
-    async def taken(self, interrupts: Interrupts, announce: Callable[[str], None]) -> AsyncIterator[None]:
+    async def taken(self, interrupts: Interrupts, line_of: Callable[[str], str]) -> AsyncIterator[None]:
         """Takes the terminal; gives it back afterwards, however that comes.
 
         Args:
             interrupts: what signals do.
-            announce: is told what would be said on stderr meanwhile.
+            line_of: makes the line of what would be said on stderr.
         """
         with (
             raw_mode(STDIN) as put_back,
             interrupts.before_exit(partial(self._leave_at_once, put_back)),
-            said_elsewhere(announce),
+            said_elsewhere(lambda text, lasts: self._say(line_of(text), lasts=lasts)),
             self._told_of_signals(),
         ):
             try:
@@ -121,8 +119,8 @@ class Window:
         self._news.set()
 
     def announce(self, line: str) -> None:
-        """Has a line shown for a moment."""
-        self._line = line
+        """Has a line shown for a moment, unless one lasts that says more."""
+        self._line.announce(line)
         self._news.set()
 
     async def tend(self, source: Source) -> None:
@@ -147,6 +145,10 @@ class Window:
             if self._view.is_painted:
                 await asyncio.sleep(_FRAME_S)
 
+    def _say(self, line: str, *, lasts: bool) -> None:
+        self._line.say(line, lasts=lasts)
+        self._news.set()
+
     async def _emulate(self, data: bytes) -> None:
         now = asyncio.get_running_loop().time
         if now() - self._idle_since > _IDLE_S:
@@ -158,7 +160,7 @@ class Window:
         self._idle_since = now()
 
     async def _wait_for_news(self, now: float) -> None:
-        until = [self._line_until] if self._line_until is not None else []
+        until = [self._line.until] if self._line.until is not None else []
         until += [now + _UPDATE_S] if self._view.is_in_update else []
         with contextlib.suppress(TimeoutError):
             async with within(max(min(until) - now, 0) if until else None):
@@ -166,12 +168,11 @@ class Window:
         self._news.clear()
 
     async def _change_line(self, now: float) -> None:
-        if self._line is not None:
-            line, self._line, self._line_until = self._line, None, now + LINE_S
+        line = self._line.take(now)
+        if line is not None:
             async with self._turn:
                 await self._write(self._view.announce(line))
-        elif self._line_until is not None and now >= self._line_until:
-            self._line_until = None
+        elif self._line.ends(now):
             self._view.withdraw()
 
     async def _write(self, data: bytes) -> None:

@@ -150,8 +150,37 @@ async def test_of_the_ended_ones_the_newest_are_kept_until_their_sandbox_is_remo
         assert await names(client, ended=True) == [f"n{number}" for number in range(17, 1, -1)]
         await until(lambda: sorted(hub.screens.kept) == sorted(ids[2:]))
         await client.call("sandbox.remove", sandbox="a")
-        await until(lambda: not hub.screens.kept)
+        assert not hub.screens.kept
         assert await names(client, ended=True) == []
+
+
+class SlowScreens(FakeScreens):
+    """Stored screens on a disk that takes its time to delete."""
+
+    async def remove(self, console_id: str) -> None:
+        for _ in range(100):
+            await asyncio.sleep(0)
+        await super().remove(console_id)
+
+
+async def test_when_a_sandbox_is_removed_nothing_that_its_consoles_have_shown_is_stored(
+    tmp_path: Path,
+) -> None:
+    screens = SlowScreens()
+    async with running_hub(tmp_path / "home", screens=screens) as hub, hub.client() as client:
+        for name in ("a", "b"):
+            await client.create(name=name)
+            for console in ("ended", "open"):
+                await create(client, name, name=console)
+            viewer = await attach(client, name, console="ended")
+            await viewer.type(b"\x04")
+            await viewer.result()
+        assert len(screens.kept) == 4
+        # Who asks at the same time is answered at the same time.
+        await asyncio.gather(*(client.call("sandbox.remove", sandbox="a") for _ in range(2)))
+        assert len(screens.kept) == 2
+        await hub.end()
+        assert not screens.kept
 
 
 async def test_a_client_that_is_gone_while_a_console_is_opened_leaves_none(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cloche.cli.viewing.window import LINE_S
+from cloche.cli.viewing.last_line import LINE_S
 from tests.sdk.cli.conftest import Cloche
 from tests.support.local_console import LocalConsole
 from tests.support.local_hub import LocalHub
