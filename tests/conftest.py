@@ -13,7 +13,7 @@ import contextlib
 import os
 import select
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ from cloche_term.apart.zygote import Zygote
 from cloche_wire.errors import CodedError
 from tests.support.hub import ZYGOTE
 from tests.support.images import FIXTURES, build_image, find_image
+from tests.support.real_hub import RealHub
 
 _MACHINE_TEST_S = 180
 """Bound of a test that boots real machines, in software emulation on a busy host."""
@@ -64,6 +65,16 @@ def pytest_runtestloop(session: pytest.Session) -> None:
             build_image(recipe, tell=terminal.line)
         except CodedError as error:
             pytest.exit(f"{error.message}\nTests without machines: pytest -m 'not machine'", returncode=1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Shows with a failure what the hubs that the test used have logged."""
+    report = yield
+    if report.failed:
+        used = {one for one in getattr(item, "funcargs", {}).values() if isinstance(one, RealHub)}
+        report.sections += [(f"log of the hub in {hub.home}", hub.log) for hub in used]
+    return report
 
 
 @pytest.fixture(scope="session")

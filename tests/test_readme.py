@@ -25,7 +25,7 @@ from cloche_hub.settings import ENV_PREFIX, Settings
 from cloche_tui.themes import OWN
 from cloche_tui.themes.files import read_theme
 from cloche_tui.themes.hubs import hub_mark, read_hub_marks
-from tests.e2e.conftest import RealHub
+from tests.support.real_hub import RealHub
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text()

@@ -11,8 +11,8 @@ import pytest
 from cloche import aio
 from cloche.callback_messages import CallbackCall
 from cloche.errors import CodedError, Conflict, Forbidden, NotFound, Unauthenticated
-from tests.e2e.conftest import RealHub
 from tests.e2e.guarded import ask, call_raw, connected, happened, held, still_serves, story, within
+from tests.support.real_hub import RealHub
 
 pytestmark = pytest.mark.machine
 

@@ -10,7 +10,6 @@ import pytest
 
 from cloche.callback_messages import CallbackCall
 from cloche.errors import MachineFailed, WrongState
-from tests.e2e.conftest import RealHub
 from tests.e2e.guarded import (
     ASK,
     ask,
@@ -23,6 +22,7 @@ from tests.e2e.guarded import (
     within,
 )
 from tests.e2e.hostile_programs import BREACH, GARBAGE, IMPOSTOR, MANY, MANY_CALLS, NONSENSE, TOO_MUCH
+from tests.support.real_hub import RealHub
 
 pytestmark = pytest.mark.machine
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.e2e.conftest import Ran, RealHub
+from tests.support.real_hub import Ran, RealHub
 
 pytestmark = pytest.mark.machine
 

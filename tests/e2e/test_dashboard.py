@@ -17,9 +17,9 @@ import pytest
 from cloche.callback_messages import CallbackCall
 from cloche.errors import CodedError
 from cloche_term import open_terminal
-from tests.e2e.conftest import RealHub
 from tests.e2e.guarded import connected
 from tests.support.cutting_proxy import CuttingProxy
+from tests.support.real_hub import RealHub
 from tests.support.terminal import CLOCHE, Terminal, program_in_terminal
 from tests.tui.terminal_input.test_grab import KEYS
 

@@ -14,8 +14,8 @@ import pytest
 from cloche import aio
 from cloche.approval_messages import ApprovalInfo
 from cloche.errors import CodedError, Conflict, LinkSilent, MachineFailed, WrongState
-from tests.e2e.conftest import RealHub
 from tests.e2e.guarded import connected, happened, held, machine_of, still_serves, within
+from tests.support.real_hub import RealHub
 
 pytestmark = pytest.mark.machine
 

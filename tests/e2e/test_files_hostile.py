@@ -8,8 +8,8 @@ import pytest
 
 from cloche import aio
 from cloche.errors import BadRequest, CodedError, Forbidden, NoSpace, NotFound, WrongState
-from tests.e2e.conftest import RealHub
 from tests.e2e.guarded import connected, happened, still_serves, within
+from tests.support.real_hub import RealHub
 
 pytestmark = pytest.mark.machine
 

@@ -12,8 +12,8 @@ import pytest
 
 from cloche import aio
 from cloche_term.terminal import MOST_SCROLLBACK_BYTES
-from tests.e2e.conftest import RealHub
 from tests.e2e.guarded import BOUND_S, connected, own_memory, still_serves, within
+from tests.support.real_hub import RealHub
 
 pytestmark = pytest.mark.machine
 

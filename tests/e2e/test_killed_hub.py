@@ -10,8 +10,8 @@ import pytest
 from cloche import aio
 from cloche.callback_messages import CallbackCall
 from cloche.errors import Conflict, LinkLost
-from tests.e2e.conftest import RealHub
 from tests.e2e.guarded import POLICY, connected, happened, held, story, until, within
+from tests.support.real_hub import RealHub
 
 pytestmark = pytest.mark.machine
 

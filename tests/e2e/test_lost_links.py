@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from cloche import aio
-from tests.e2e.conftest import RealHub
 from tests.support.cutting_proxy import CuttingProxy
+from tests.support.real_hub import RealHub
 
 pytestmark = pytest.mark.machine
 

@@ -7,8 +7,8 @@ import pytest
 from cloche import aio
 from cloche.console_events import Notice
 from cloche_hub.ports import Image
-from tests.e2e.conftest import RealHub
 from tests.e2e.guarded import connected, within
+from tests.support.real_hub import RealHub
 from tests.term.apart.hostile import CRASH, PANIC
 
 pytestmark = pytest.mark.machine

@@ -9,7 +9,7 @@ import pytest
 
 from cloche import Sandbox, aio
 from cloche.errors import CommandFailed, CommandNotStarted, NotFound
-from tests.e2e.conftest import RealHub
+from tests.support.real_hub import RealHub
 
 pytestmark = pytest.mark.machine
 

@@ -12,7 +12,7 @@ import pytest
 from cloche import aio
 from cloche.errors import TimedOut
 from cloche_hub.ports import Image
-from tests.e2e.conftest import RealHub
+from tests.support.real_hub import RealHub
 
 pytestmark = pytest.mark.machine
 

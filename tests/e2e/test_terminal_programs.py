@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from cloche_hub.ports import Image
-from tests.e2e.conftest import RealHub
+from tests.support.real_hub import RealHub
 from tests.support.terminal import shell_in_terminal
 
 pytestmark = pytest.mark.machine
