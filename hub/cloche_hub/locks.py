@@ -27,7 +27,7 @@ class Lock:
 
     @classmethod
     def try_take(cls, path: Path) -> Lock | None:
-        """Takes the lock of a file or folder for this holder alone, or returns None if anybody holds it.
+        """Takes the lock of a file for this holder alone, or returns None if anybody holds it.
 
         Args:
             path: made as an empty file if there is nothing.
@@ -35,6 +35,14 @@ class Lock:
         try:
             return cls._take(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            return None
+
+    @classmethod
+    def try_take_folder(cls, path: Path) -> Lock | None:
+        """Takes the lock of a folder, which goes with it when it is renamed; None if anybody holds it, or it is gone."""
+        try:
+            return cls._take(path, fcntl.LOCK_EX | fcntl.LOCK_NB, os.O_DIRECTORY)
+        except (BlockingIOError, FileNotFoundError):
             return None
 
     @classmethod
@@ -59,10 +67,9 @@ class Lock:
         return lock
 
     @classmethod
-    def _take(cls, path: Path, operation: int) -> Self:
+    def _take(cls, path: Path, operation: int, kind: int = os.O_CREAT) -> Self:
         # SAFETY: for reading: machines inherit locks, and one that has broken out of QEMU must not fill the disk by them.
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_DIRECTORY if path.is_dir() else os.O_CREAT)
-        descriptor = os.open(path, flags, 0o600)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | kind, 0o600)
         try:
             fcntl.flock(descriptor, operation)
         except BaseException:

@@ -43,9 +43,20 @@ def test_a_shared_lock_is_for_many_but_keeps_out_who_wants_it_alone(path: Path) 
     assert not is_held(path)
 
 
-def test_a_folder_can_be_locked(tmp_path: Path) -> None:
-    with _taken(tmp_path):
-        assert Lock.try_take(tmp_path) is None
+def test_the_lock_of_a_folder_goes_with_it_and_none_is_made(tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "folder", tmp_path / "elsewhere"
+    assert Lock.try_take_folder(folder) is None
+    assert not folder.exists()
+    folder.mkdir()
+    lock = Lock.try_take_folder(folder)
+    assert lock is not None
+    with lock:
+        assert Lock.try_take_folder(folder) is None
+        folder.rename(elsewhere)
+        assert Lock.try_take_folder(elsewhere) is None
+    again = Lock.try_take_folder(elsewhere)
+    assert again is not None
+    again.close()
 
 
 def test_a_symbolic_link_in_the_place_of_a_lock_is_refused(tmp_path: Path, path: Path) -> None:

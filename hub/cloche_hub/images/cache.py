@@ -176,10 +176,11 @@ class Cache:
                 recipe=stored.manifest.recipe,
                 rootfs=stored.manifest.rootfs,
                 size_bytes=disk_bytes(stored.folder),
-                used_at=used_at(stored.folder),
+                used_at=used,
                 in_use=self.in_use(stored.manifest.digest),
             )
             for stored in self.images()
+            if (used := used_at(stored.folder)) is not None
         ]
 
     # Holding
@@ -227,7 +228,7 @@ class Cache:
         folder = self._new_name()
         with self._briefly_alone():
             folder.mkdir(mode=0o755)
-            lock = Lock.try_take(folder)
+            lock = Lock.try_take_folder(folder)
         assert lock is not None
         with lock:
             try:
@@ -239,7 +240,7 @@ class Cache:
     def sweep(self) -> None:
         """Removes the work folders of processes that have died."""
         with self._briefly_alone():
-            locked = [(folder, Lock.try_take(folder)) for folder in _folders(self._root / "tmp")]
+            locked = [(folder, Lock.try_take_folder(folder)) for folder in _folders(self._root / "tmp")]
         for folder, lock in locked:
             if lock is not None:
                 # What can not be removed now is tried again by the next build.
@@ -332,9 +333,12 @@ def _stamp(file: str) -> _Stamp | None:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def used_at(folder: Path) -> datetime:
-    """When an entry was last used: its manifest's time."""
-    return datetime.fromtimestamp((folder / _MANIFEST).stat().st_mtime, UTC)
+def used_at(folder: Path) -> datetime | None:
+    """When an entry was last used: its manifest's time; None if another hub has removed it meanwhile."""
+    try:
+        return datetime.fromtimestamp((folder / _MANIFEST).stat().st_mtime, UTC)
+    except FileNotFoundError:
+        return None
 
 
 def disk_bytes(folder: Path) -> int:

@@ -98,12 +98,15 @@ class Housekeeping:
         ]
         for stored in self._cache.rootfs():
             over = [one for one in images if one.rootfs == stored.manifest.id]
+            own = used_at(stored.folder)
+            if own is None:
+                continue
             uses.append(
                 CacheUse(
                     "rootfs",
                     stored.manifest.id,
                     disk_bytes(stored.folder),
-                    max((one.used_at for one in over), default=used_at(stored.folder)),
+                    max((one.used_at for one in over), default=own),
                     in_use=any(one.in_use for one in over),
                     prunable=not any(one.digest in staying for one in over),
                     recipe=stored.manifest.recipe,

@@ -1,13 +1,14 @@
 """Templates on disk: what one is of, where it lies, who uses it, how it comes and goes.
 
     templates/<key>/          ram state disk.qcow2 boot.log template.json
-    templates/tmp-<random>/   one being made; its lock is held by who makes it
+    templates/tmp-<random>/   one being made; who makes it holds the folder's own lock
     templates/locks/          <key>.build, <key>.use
 
 Rules:
 - A template is never changed: it appears by the rename of a finished folder that is on the disk.
 - Its key holds all that a saved state depends on, so a state is never loaded by a QEMU it was not made by.
 - A machine holds its template's `use` lock for as long as it lives; who deletes a template has that lock alone.
+- Other hubs come and go at any moment: what was seen here may be gone when it is looked at or deleted.
 """
 
 from __future__ import annotations
@@ -130,6 +131,13 @@ class StoredTemplate:
         with contextlib.suppress(FileNotFoundError):
             os.utime(self.path / _MANIFEST)
 
+    def used_at(self) -> datetime | None:
+        """When it was used last; None if it is gone."""
+        try:
+            return datetime.fromtimestamp((self.path / _MANIFEST).stat().st_mtime, UTC)
+        except FileNotFoundError:
+            return None
+
 
 class TemplateCache:
     """The folder of templates, shared with other hubs.
@@ -184,19 +192,17 @@ class TemplateCache:
             path = self._root / f"{_DRAFT}{secrets.token_hex(8)}"
             path.mkdir(mode=0o700)
             # Another hub that sweeps right now may take it for one whose maker is dead; then we make another.
-            with contextlib.suppress(FileNotFoundError):
-                lock = Lock.try_take(path / "lock")
-                if lock is not None and path.exists():
-                    return path, lock
-                if lock is not None:
-                    lock.close()
+            lock = Lock.try_take_folder(path)
+            if lock is not None and path.exists():
+                return path, lock
+            if lock is not None:
+                lock.close()
 
     def publish(self, draft: Path, shape: Shape) -> None:
         """Makes a finished draft, whose files are on the disk, the template of its shape."""
         manifest = {"image": shape.image, "flavor": shape.flavor.name, "accelerator": shape.accelerator}
         manifest["built_at"] = datetime.now(UTC).isoformat()
         (draft / _MANIFEST).write_text(json.dumps(manifest))
-        (draft / "lock").unlink()
         _sync(draft / _MANIFEST)
         _sync(draft)
         target = self._root / shape.key()
@@ -208,8 +214,8 @@ class TemplateCache:
 
     def uses(self) -> list[CacheUse]:
         """Every template, newest use first."""
-        found = [self._use_of(stored) for stored in self._all()]
-        return sorted(found, key=lambda use: use.used_at, reverse=True)
+        found = (self._use_of(stored) for stored in self._all())
+        return sorted(filter(None, found), key=lambda use: use.used_at, reverse=True)
 
     def prune(self) -> int:
         """Deletes every template no machine runs from, and what dead makers have left; returns the bytes freed."""
@@ -224,9 +230,9 @@ class TemplateCache:
     def make_room(self, max_bytes: int) -> None:
         """Deletes the templates that were not used for longest, until the rest is within a bound."""
         self._sweep()
-        stored = sorted(self._all(), key=lambda one: self._use_of(one).used_at, reverse=True)
+        used = [(used_at, one) for one in self._all() if (used_at := one.used_at()) is not None]
         total = 0
-        for one in stored:
+        for _, one in sorted(used, key=lambda use: use[0], reverse=True):
             total += _disk_bytes(one.path)
             lock = Lock.try_take(self.use_lock(one.key)) if total > max_bytes else None
             if lock is not None:
@@ -235,13 +241,18 @@ class TemplateCache:
 
     def _all(self) -> list[StoredTemplate]:
         try:
-            names = sorted(entry.name for entry in os.scandir(self._root))
+            # A draft has its manifest before it has its name.
+            names = sorted(
+                entry.name for entry in os.scandir(self._root) if not entry.name.startswith(_DRAFT)
+            )
         except FileNotFoundError:
             return []
         return [stored for name in names if (stored := self.find(name)) is not None]
 
-    def _use_of(self, stored: StoredTemplate) -> CacheUse:
-        used_at = datetime.fromtimestamp((stored.path / _MANIFEST).stat().st_mtime, UTC)
+    def _use_of(self, stored: StoredTemplate) -> CacheUse | None:
+        used_at = stored.used_at()
+        if used_at is None:
+            return None
         name = f"{stored.image[:12]} {stored.flavor}"
         in_use = is_held(self.use_lock(stored.key))
         return CacheUse("template", name, _disk_bytes(stored.path), used_at, in_use, prunable=not in_use)
@@ -249,7 +260,7 @@ class TemplateCache:
     def _sweep(self) -> int:
         freed = 0
         for path in self._root.glob(f"{_DRAFT}*"):
-            lock = Lock.try_take(path / "lock") if path.is_dir() else None
+            lock = Lock.try_take_folder(path)
             if lock is not None:
                 with lock:
                     freed += _remove(path)
@@ -266,7 +277,11 @@ def _remove(path: Path) -> int:
     size = _disk_bytes(path)
     # Renamed first: a template that is half deleted must not be found by anybody.
     doomed = path.with_name(f"{_DRAFT}{secrets.token_hex(8)}")
-    path.rename(doomed)
+    try:
+        path.rename(doomed)
+    except FileNotFoundError:
+        # Its maker has just published it, or somebody else has deleted it.
+        return 0
     shutil.rmtree(doomed, ignore_errors=True)
     return size
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from cloche_hub.domain.flavors import Flavor
 from cloche_hub.locks import Lock
+from cloche_hub.vm import template
 from cloche_hub.vm.argv import KVM, TCG, Version
 from cloche_hub.vm.facts import QemuBuild
 from cloche_hub.vm.template import Shape, StoredTemplate, TemplateCache
@@ -98,19 +100,84 @@ def test_what_a_killed_maker_left_is_pruned_and_what_is_being_made_is_not(
 def test_a_draft_that_is_swept_before_it_could_be_locked_is_made_anew(
     cache: TemplateCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Lock.try_take
+    real = Lock.try_take_folder
     swept: list[Path] = []
 
     def take(path: Path) -> Lock | None:
-        if path.name == "lock" and not swept:
+        if not swept:
             swept.append(path)
             cache.prune()
         return real(path)
 
-    monkeypatch.setattr(Lock, "try_take", take)
+    monkeypatch.setattr(Lock, "try_take_folder", take)
     with cache.draft() as draft:
         assert draft.exists()
-        assert swept[0].parent != draft
+        assert swept[0] != draft
+
+
+def test_others_may_sweep_at_any_moment_while_a_template_is_published(
+    cache: TemplateCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, swept = template._sync, 0
+
+    def sync(path: Path) -> None:
+        nonlocal swept
+        real(path)
+        assert cache.prune() == 0
+        swept += 1
+
+    with cache.draft() as draft, monkeypatch.context() as patch:
+        (draft / "ram").write_bytes(b"x")
+        (draft / "boot.log").write_bytes(b"booted")
+        # Before its new name, which is when it is not yet on the disk, and not yet found.
+        patch.setattr(
+            template, "_sync", lambda path: sync(path) if path.parent == draft.parent else real(path)
+        )
+        with Lock.share(cache.use_lock(SHAPE.key())):
+            cache.publish(draft, SHAPE)
+        assert swept
+    assert cache.find(SHAPE.key()) is not None
+
+
+@pytest.mark.parametrize("rival", ["published", "deleted"])
+def test_what_is_gone_when_it_is_to_be_swept_is_no_matter(
+    cache: TemplateCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rival: str
+) -> None:
+    draft, target = tmp_path / "templates/tmp-slow", tmp_path / "templates/other"
+    draft.mkdir()
+    real = Lock.try_take_folder
+
+    def take(path: Path) -> Lock | None:
+        # It was free when the sweep had opened it, and has another name when it would be deleted.
+        lock = real(path)
+        if path == draft:
+            draft.rename(target) if rival == "published" else draft.rmdir()
+        return lock
+
+    monkeypatch.setattr(Lock, "try_take_folder", take)
+    assert cache.prune() == 0
+    assert target.exists() is (rival == "published")
+
+
+def test_a_template_that_others_delete_while_it_is_looked_at_is_left_out(
+    cache: TemplateCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, gone = publish(cache), publish(cache, replace(SHAPE, image="3" * 32))
+    real = TemplateCache.find
+
+    def find(self: TemplateCache, key: str) -> StoredTemplate | None:
+        found = real(self, key)
+        if key == gone.key and found is not None:
+            shutil.rmtree(found.path)
+        return found
+
+    monkeypatch.setattr(TemplateCache, "find", find)
+    assert len(cache.uses()) == 1
+    monkeypatch.undo()
+    gone = publish(cache, replace(SHAPE, image="3" * 32))
+    monkeypatch.setattr(TemplateCache, "find", find)
+    cache.make_room(1 << 30)
+    assert real(cache, kept.key) is not None
 
 
 def test_a_template_in_use_is_not_pruned(cache: TemplateCache) -> None:
