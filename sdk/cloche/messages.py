@@ -293,6 +293,14 @@ class Completed:
     duration_s: float
     stdout_bytes: bytes
     stderr_bytes: bytes
+    recording: str | None = None
+    """The id of what the hub has recorded of it; None: nothing. See `Hub.recordings`."""
+
+    @classmethod
+    def of(cls, ended: ExitStatus, stdout: bytes, stderr: bytes, recording: str | None) -> Self:
+        """A command's end, with all that it wrote."""
+        how = (ended.exit_code, ended.signal, ended.timed_out, ended.duration_s)
+        return cls(*how, stdout, stderr, recording)
 
     @property
     def ok(self) -> bool:

@@ -99,7 +99,7 @@ class Process(_Twin[aio.Process]):
 
     def __init__(self, portal: Portal, twin: aio.Process) -> None:
         super().__init__(portal, twin)
-        self.id, self.pid = twin.id, twin.pid
+        self.id, self.pid, self.recording = twin.id, twin.pid, twin.recording
         self.stdout, self.stderr = Output(portal, twin.stdout), Output(portal, twin.stderr)
 
     write = blocking(aio.Process.write)

@@ -87,8 +87,10 @@ async def test_what_was_shown_is_recorded_without_its_secrets(
         await console.until("$ ")
         await console.write("echo the key is $KEY\r")
         await console.until(SECRET)
-    assert (await desk.run("echo of a command: $KEY", record=True)).stdout.endswith(f"{SECRET}\n")
+    ran = await desk.run("echo of a command: $KEY", record=True)
+    assert ran.stdout.endswith(f"{SECRET}\n")
     command, shell = await hub.recordings.list(sandbox=desk.id)
+    assert command.id == ran.recording
     assert (command.kind, shell.kind, shell.of) == ("exec", "console", console.id)
     (hit,) = await hub.recordings.search("the key is *", sandbox=desk.id)
     assert (hit.recording, hit.line.endswith("the key is ********")) == (shell.id, True)

@@ -110,6 +110,7 @@ class Ran:
 
     stdout: bytes
     stderr: bytes
+    info: Fields
     result: Fields
 
 
@@ -202,7 +203,8 @@ async def finish(channel: Channel) -> Ran:
     output: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
     while (read := await channel.read_any(1, 2)) is not None:
         output[read[0]] += read[1]
-    return Ran(bytes(output[1]), bytes(output[2]), await channel.result())
+    result = await channel.result()
+    return Ran(bytes(output[1]), bytes(output[2]), await channel.wait_accepted(), result)
 
 
 async def within(waited: Awaitable[T]) -> T:

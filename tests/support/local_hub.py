@@ -181,10 +181,12 @@ class LocalHub(ScriptedHub):
                 f"cannot run {params['argv'][0]!r}: {error.strerror}", reason=reason
             ) from None
         exec_id = f"ex_{process.pid}"
+        told = {"exec": exec_id, "pid": process.pid}
         if params.get("record"):
-            self.recordings.add(kind="exec", of=exec_id, sandbox=sandbox["id"], command=params["argv"])
+            made = self.recordings.add(kind="exec", of=exec_id, sandbox=sandbox["id"], command=params["argv"])
+            told["recording"] = made.fields["id"]
         try:
-            channel.accept({"exec": exec_id, "pid": process.pid})
+            channel.accept(told)
             result = await self._attend(channel, process, params.get("timeout_s"))
         finally:
             await end_process(process)

@@ -118,13 +118,18 @@ async def _pass(
     window: int | None = None,
 ) -> None:
     """Joins the client's channel with the guest's, to the command's end."""
+
+    def told(info: Fields) -> Fields:
+        started = parse_exec_start(info, exec_id=exec_id)
+        return started if tape is None else {**started, "recording": tape.recording.id}
+
     params = guest_params(exec_id, request)
     back = await guest.open_work("exec", params, window=channel.window if window is None else window)
     with without_files():
         await splice(
             channel,
             back,
-            check_info=partial(parse_exec_start, exec_id=exec_id),
+            check_info=told,
             before_close=end,
             back_tap=tape,
             back_gate=None if tape is None else tape.gate,

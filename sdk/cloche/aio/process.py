@@ -86,12 +86,14 @@ class Process:
     Attributes:
         id: names the command in the audit.
         pid: its process id in the guest.
+        recording: the id of what the hub records of it; None: it does not.
         stdout, stderr: its outputs; read them here or by iterating, not both.
     """
 
     def __init__(self, channel: Channel, started: dict[str, object]) -> None:
         answer = Answer("exec", started)
         self.id, self.pid = answer.text("exec"), answer.whole("pid")
+        self.recording = answer.optional("recording", answer.text)
         self._channel = channel
         self.stdout, self.stderr = Output(channel, 1), Output(channel, 2)
 

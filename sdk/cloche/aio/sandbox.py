@@ -162,9 +162,7 @@ class Sandbox:
                 _fed(process, data),
             )
             ended = await process.wait()
-        completed = Completed(
-            ended.exit_code, ended.signal, ended.timed_out, ended.duration_s, stdout, stderr
-        )
+        completed = Completed.of(ended, stdout, stderr, process.recording)
         if check and not completed.ok:
             raise CommandFailed(cmd, completed)
         return completed

@@ -38,7 +38,7 @@ async def collect(process: Process, interrupts: Interrupts, *, stdin: bool) -> C
     """Like `attach`, but keeps what the command writes instead of writing it here."""
     reads = (process.stdout.read_all(), process.stderr.read_all())
     ended, (stdout, stderr) = await _attend(process, interrupts, reads, stdin=stdin)
-    return Completed(ended.exit_code, ended.signal, ended.timed_out, ended.duration_s, stdout, stderr)
+    return Completed.of(ended, stdout, stderr, process.recording)
 
 
 async def _attend(

@@ -11,7 +11,7 @@ from cloche.cli.failures import status_of
 from cloche.cli.output import say, show_json
 
 if TYPE_CHECKING:
-    from cloche.aio import Hub, Process, Sandbox
+    from cloche.aio import Sandbox
     from cloche.cli.session import Interrupts
 
 
@@ -42,11 +42,10 @@ class Command:
     stdin: bool = False
     record: bool = False
 
-    async def carry_out(self, hub: Hub, sandbox: Sandbox, interrupts: Interrupts, *, json: bool) -> int:
+    async def carry_out(self, sandbox: Sandbox, interrupts: Interrupts, *, json: bool) -> int:
         """Runs it in a sandbox, joined to our standard streams, or answering in JSON; returns the exit status.
 
         Args:
-            hub: whose sandbox that is.
             sandbox: where to run it.
             interrupts: what signals do.
             json: whether to answer in JSON, once it has ended.
@@ -72,7 +71,6 @@ class Command:
                 if ended.timed_out and self.timeout_s is not None:
                     say(f"ended after its timeout of {self.timeout_s:g} s")
                 return status_of(ended)
-            recording = await _recording_of(process, sandbox, hub) if self.record else None
             completed = await collect(process, interrupts, stdin=self.stdin)
         show_json(
             {
@@ -83,13 +81,7 @@ class Command:
                 "duration_s": completed.duration_s,
                 "stdout": completed.stdout,
                 "stderr": completed.stderr,
-                "recording": recording,
+                "recording": completed.recording,
             }
         )
         return status_of(completed)
-
-
-async def _recording_of(process: Process, sandbox: Sandbox, hub: Hub) -> str | None:
-    """The id of the recording of a command that has just begun: it is among the newest."""
-    newest = await hub.recordings.list(sandbox=sandbox.id)
-    return next((info.id for info in newest if info.of == process.id), None)

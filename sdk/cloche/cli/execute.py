@@ -61,6 +61,6 @@ def exec_(
     )
 
     async def work(hub: Hub, interrupts: Interrupts) -> int:
-        return await how.carry_out(hub, await hub.sandbox(sandbox), interrupts, json=json)
+        return await how.carry_out(await hub.sandbox(sandbox), interrupts, json=json)
 
     return with_hub(work)

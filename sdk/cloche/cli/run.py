@@ -66,8 +66,8 @@ def run(
             )
         if keep:
             say(f"kept sandbox {sandbox.name} ({sandbox.id}); to remove it: cloche rm {sandbox.name}")
-            return await how.carry_out(hub, sandbox, interrupts, json=json)
+            return await how.carry_out(sandbox, interrupts, json=json)
         async with sandbox:
-            return await how.carry_out(hub, sandbox, interrupts, json=json)
+            return await how.carry_out(sandbox, interrupts, json=json)
 
     return with_hub(work)

@@ -57,6 +57,7 @@ async def test_what_a_command_writes_is_recorded_where_that_is_asked_for(tmp_pat
         assert events(only(hub)) == [["o", "hello world\r\n"], ["m", "exit code 0"]]
         _, started = await hub.events(AuditName.EXEC_STARTED)
         assert (started.detail["recording"], started.detail["exec"]) == (row["id"], row["of"])
+        assert (ran.info["recording"], ran.info["exec"]) == (row["id"], row["of"])
 
 
 async def test_whoever_hears_of_the_end_finds_the_recording_whole(tmp_path: Path) -> None:

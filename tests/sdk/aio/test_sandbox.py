@@ -71,6 +71,14 @@ async def test_only_what_was_said_is_asked_for(sandbox: Sandbox, hub: LocalHub) 
     }
 
 
+async def test_a_recorded_command_names_its_recording(sandbox: Sandbox, hub: LocalHub) -> None:
+    assert (await sandbox.run(["true"])).recording is None
+    completed = await sandbox.run(["true"], record=True)
+    async with sandbox.exec(["true"], record=True) as process:
+        await process.wait()
+    assert [completed.recording, process.recording] == list(hub.recordings.recordings)
+
+
 async def test_a_command_that_takes_too_long_is_killed_and_says_so(sandbox: Sandbox) -> None:
     completed = await sandbox.run("echo begun; sleep 60", timeout_s=0.2)
     assert (completed.stdout, completed.timed_out, completed.ok) == ("begun\n", True, False)
