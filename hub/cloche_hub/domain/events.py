@@ -17,6 +17,7 @@ from cloche_hub.domain.approval import Approval, ApprovalState
 from cloche_hub.domain.console import Console, ConsoleState
 from cloche_hub.domain.fields import Fields
 from cloche_hub.domain.globs import MAX_GLOB, matches
+from cloche_hub.domain.requests import check_label_key
 from cloche_hub.domain.sandbox import NOTHING, Sandbox, State
 from cloche_hub.errors import BadRequest
 
@@ -112,8 +113,10 @@ def parse_event_filter(params: object) -> EventFilter:
     if unknown := [state for state in states if state not in known]:
         raise BadRequest(f"states has {unknown[0][:40]!r}; there are: {', '.join(known)}")
     labels = fields.text_map("labels", most=_MOST)
-    if any(len(pattern) > MAX_GLOB for pattern in labels.values()):
-        raise BadRequest(f"labels has a pattern of more than {MAX_GLOB} characters")
+    for key, pattern in labels.items():
+        check_label_key(key)
+        if len(pattern) > MAX_GLOB:
+            raise BadRequest(f"labels has a pattern of more than {MAX_GLOB} characters")
     return EventFilter(
         frozenset(map(Topic, topics)) or frozenset(Topic),
         fields.optional_text("sandbox"),

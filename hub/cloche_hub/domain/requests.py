@@ -221,14 +221,23 @@ def parse_labels(fields: Fields) -> dict[str, str]:
     """
     labels = fields.text_map("labels", most=MAX_LABELS)
     for key, value in labels.items():
-        if not _LABEL.fullmatch(key):
-            raise BadRequest(
-                f"labels has a key {key[:64]!r}: a key has up to 63 of a-z, 0-9, '.', '_', '-', '/' "
-                "and begins and ends with a letter or digit"
-            )
+        check_label_key(key)
         if len(value) > MAX_LABEL_VALUE or not value.isprintable():
             raise BadRequest(f"labels[{key!r}] must be at most {MAX_LABEL_VALUE} printable characters")
     return labels
+
+
+def check_label_key(key: str) -> None:
+    """Refuses what can be no label's key.
+
+    Raises:
+        BadRequest: it can not.
+    """
+    if not _LABEL.fullmatch(key):
+        raise BadRequest(
+            f"labels has a key {key[:64]!r}: a key has up to 63 of a-z, 0-9, '.', '_', '-', '/' "
+            "and begins and ends with a letter or digit"
+        )
 
 
 def parse_argv(fields: Fields) -> tuple[str, ...]:

@@ -63,6 +63,8 @@ def test_topics_and_states_restrict_what_they_are_of() -> None:
         ({"topics": ["weather"]}, "topics has 'weather'; there are: sandbox, console, approval, usage"),
         ({"states": ["asleep"]}, "states has 'asleep'; there are: abandoned, approved"),
         ({"labels": {"a": "x" * 257}}, "labels has a pattern of more than 256"),
+        ({"labels": {"team=": "ml"}}, "labels has a key 'team='"),
+        ({"labels": {"": "ml"}}, "labels has a key ''"),
         ({"label": {}}, "unknown field 'label'"),
     ],
 )
