@@ -23,7 +23,7 @@ demo: setup ## run a program in a real virtual machine and show every step
 check: setup ## run the static checks, cheapest first
 	$(bin)/ruff format --check
 	$(bin)/ruff check
-	$(bin)/lint-imports
+	$(bin)/lint-imports --no-cache
 	$(bin)/mypy
 
 test: check ## run the static checks and every test, a test file at a time on each processor

@@ -1,19 +1,16 @@
-"""Runs one long command of a build: its output to a log and line by line to the caller, its end for certain.
-
-Rule: when the caller is cancelled, or this process is killed, nothing the command started is left running.
-"""
+"""Runs one long command of a build: its output to a log and line by line to the caller, its end for certain."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import BinaryIO
 
+from cloche_hub.commands import running_command
 from cloche_hub.errors import BuildFailed
 
 _LAST_LINES = 12
@@ -28,9 +25,9 @@ async def run_command(
     stdin: bytes = b"",
     on_line: Callable[[str], None] = lambda _line: None,
 ) -> None:
-    """Runs a command in a process group of its own and waits for its end.
+    """Runs a command and waits for its end.
 
-    Cancelling kills the group and waits until its last process is gone.
+    Cancelling kills it with all it has started, and waits until the last of these is gone.
 
     Args:
         argv: the command.
@@ -43,43 +40,20 @@ async def run_command(
         BuildFailed: it could not be started, or ended with anything but 0; the message ends with its last lines.
     """
     log.write(f"$ {' '.join(argv)}\n".encode())
-    given = _input_file(stdin)
-    try:
-        # SAFETY: `argv` is built by `builder` from checked values and passed without a shell; the command is its
-        # own session, so that the whole group can be killed without touching the hub.
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=given,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=dict(env),
-            start_new_session=True,
-            umask=0o022,
-        )
-    except OSError as error:
-        raise BuildFailed(f"{argv[0]} could not be started: {error.strerror}") from None
-    finally:
-        os.close(given)
     last: deque[str] = deque(maxlen=_LAST_LINES)
-    try:
+    async with AsyncExitStack() as stack:
+        # SAFETY: `argv` is built by `builder` from checked values.
+        running = running_command(argv, stdin=stdin, is_read=True, env=env, umask=0o022)
+        try:
+            process = await stack.enter_async_context(running)
+        except OSError as error:
+            raise BuildFailed(f"{argv[0]} could not be started: {error.strerror}") from None
         assert process.stdout is not None
         await _follow(process.stdout, log, last, on_line)
         status = await process.wait()
-    finally:
-        if process.returncode is None:
-            await asyncio.shield(_kill(process))
     if status != 0:
         how = f"ended with status {status}" if status > 0 else f"was ended by {signal.Signals(-status).name}"
         raise BuildFailed(f"{_program(argv)} {how}; its last lines:\n" + "\n".join(last))
-
-
-def _input_file(data: bytes) -> int:
-    # A file in memory rather than a pipe: nobody has to write while the command prints.
-    descriptor = os.memfd_create("input", os.MFD_CLOEXEC)
-    with open(descriptor, "wb", closefd=False) as file:
-        file.write(data)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
 
 
 async def _follow(
@@ -97,18 +71,6 @@ async def _follow(
     if rest.strip():
         last.append(rest.decode("utf-8", "replace").rstrip())
     log.flush()
-
-
-async def _kill(process: asyncio.subprocess.Process) -> None:
-    # SAFETY: the group is the one made for this command: its leader has not been waited for, so the number
-    # can not have been given to another process.
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    assert process.stdout is not None
-    # The pipe ends when the last process that holds it is gone, grandchildren included.
-    while await process.stdout.read(65536):
-        pass
-    await process.wait()
 
 
 def _program(argv: Sequence[str]) -> str:

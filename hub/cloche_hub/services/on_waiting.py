@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Sequence
 
 import structlog
 
+from cloche_hub.commands import running_command
 from cloche_hub.domain.approval import Approval
 from cloche_hub.domain.approval_fields import approval_json
 from cloche_wire.aio.bounds import within
@@ -80,31 +78,12 @@ class WaitingCommand:
         line = approval_json(approval).encode() + b"\n"
         # SAFETY: the command is the host owner's, from the hub's settings. What a guest has a say in (method, parameters,
         # caller) goes to its standard input only: no shell and no argument ever sees it.
-        process = await asyncio.create_subprocess_exec(
-            *self._command, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True
-        )
-        try:
-            async with within(self._run_s):
-                await process.communicate(line)
-        except TimeoutError:
-            _log.warning("on_waiting_killed", approval=approval.id, after_s=self._run_s)
-        else:
-            if process.returncode != 0:
-                _log.warning("on_waiting_failed", approval=approval.id, exit_code=process.returncode)
-        finally:
-            await _kill(process)
-
-
-async def _kill(process: Process) -> None:
-    """Ends a command and everything in its session's group. Idempotent."""
-    # SAFETY: the group is the one made for this command; it cannot be another's while its leader is not reaped, and
-    # afterwards only if a process it left behind is in it still.
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        try:
-            await process.wait()
-        except asyncio.CancelledError:
-            # Killed, it ends at once: who is cancelled at this moment waits for that too, so that it is reaped.
-            await process.wait()
-            raise
+        async with running_command(self._command, stdin=line) as process:
+            try:
+                async with within(self._run_s):
+                    await process.wait()
+            except TimeoutError:
+                _log.warning("on_waiting_killed", approval=approval.id, after_s=self._run_s)
+            else:
+                if process.returncode != 0:
+                    _log.warning("on_waiting_failed", approval=approval.id, exit_code=process.returncode)
