@@ -113,3 +113,16 @@ async def test_who_drives_is_asked_again_after_somebody_who_asked_has_gone() -> 
         await ann.has_on_screen("nobody has asked to drive")
         ann.type(b"\x1d")
         assert await ann.ends() == 0
+
+
+async def test_what_is_typed_while_the_hub_is_away_waits_for_it(hub: LocalHub) -> None:
+    async with shell_in_terminal("box", "--", "sh", "-c", "printf ready; cat") as terminal:
+        await terminal.has_on_screen("ready")
+        await hub.deafen()
+        hub.cut()
+        await terminal.has_on_screen("lost the hub")
+        terminal.type(b"typed meanwhile\r")
+        await hub.listen()
+        await terminal.has_on_screen("readytyped meanwhile", "the hub is back")
+        terminal.type(b"\x1d")
+        assert await terminal.ends() == 0
