@@ -52,14 +52,14 @@ def test_no_more_is_read_than_there_is_credit_for(pipe: tuple[int, int]) -> None
     bench = Bench(window=10)
     output = bench.output(pipe[0])
     os.write(pipe[1], b"0123456789abcdef")
-    bench.turns()
+    bench.settle()
     bench.exchange()
     assert bench.received() == b"0123456789"
     assert output.is_paused
     bench.far.consume(bench.channel, 1, 4)
     bench.exchange()
     output.resume()
-    bench.turns()
+    bench.settle()
     bench.exchange()
     assert bench.received() == b"0123456789abcd"
 
@@ -69,7 +69,7 @@ def test_a_paused_pipe_does_not_wake_the_loop_though_its_writers_are_gone(pipe: 
     bench.output(pipe[0])
     os.write(pipe[1], b"0123456789abcdef")
     os.close(pipe[1])
-    bench.turns()
+    bench.settle()
     assert bench.turns() <= 2
 
 
@@ -82,7 +82,7 @@ def test_small_writes_in_quick_succession_are_gathered(pipe: tuple[int, int]) ->
     assert bench.progress == 2
     for _ in range(200):
         os.write(pipe[1], b"a line\n")
-    bench.turns()
+    bench.settle()
     bench.exchange()
     assert bench.received() == b"at once\n" * 2 + b"a line\n" * 200
     assert bench.progress == 3
@@ -117,14 +117,14 @@ def test_what_is_in_the_pipe_when_the_command_ends_is_owed(pipe: tuple[int, int]
     bench = Bench(window=4)
     output = bench.output(pipe[0])
     os.write(pipe[1], b"0123456789")
-    bench.turns()
+    bench.settle()
     output.command_ended()
     assert output.owed == 6
     bench.exchange()
     bench.far.consume(bench.channel, 1, 4)
     bench.exchange()
     output.resume()
-    bench.turns()
+    bench.settle()
     assert output.owed == 2
 
 
@@ -132,7 +132,7 @@ def test_a_pipe_that_was_filled_is_enlarged(pipe: tuple[int, int]) -> None:
     bench = Bench()
     bench.output(pipe[0])
     assert fill(pipe[1]) == READ_SIZE
-    bench.turns()
+    bench.settle()
     assert fcntl.fcntl(pipe[0], fcntl.F_GETPIPE_SZ) == GROWN_PIPE
 
 
@@ -279,6 +279,6 @@ def test_input_that_nobody_reads_is_told_to_who_is_there_only(pipe: tuple[int, i
     into.join(bench.channel)
     into.received(bytes(600))
     os.close(pipe[0])
-    bench.turns()
+    bench.settle()
     bench.exchange()
     assert bench.far.credit(bench.channel, 1) == 1000

@@ -93,14 +93,14 @@ def test_no_more_is_read_than_there_is_credit_for(terminal: Terminal) -> None:
     bench = Bench(window=10)
     display = bench.display(terminal.ours)
     terminal.show(b"0123456789abcdef")
-    bench.turns()
+    bench.settle()
     bench.exchange()
     assert bench.received() == b"0123456789"
     assert display.is_paused
     bench.far.consume(bench.channel, 1, 4)
     bench.exchange()
     display.resume()
-    bench.turns()
+    bench.settle()
     bench.exchange()
     assert bench.received() == b"0123456789abcd"
 
@@ -109,7 +109,7 @@ def test_a_paused_terminal_does_not_wake_the_loop_though_its_program_is_gone(ter
     bench = Bench(window=10)
     display = bench.display(terminal.ours)
     terminal.show(b"0123456789abcdef")
-    bench.turns()
+    bench.settle()
     terminal.hang_up()
     display.program_ended()
     assert display.owed > 0
@@ -126,9 +126,9 @@ def test_a_terminal_hung_up_under_a_living_program_wakes_the_loop_once(terminal:
     assert not display.has_ended
     terminal.program = os.open(name, os.O_RDWR | os.O_NOCTTY)
     terminal.show(b"back")
-    bench.turns()
+    bench.settle()
     terminal.show(b" again")
-    bench.turns()
+    bench.settle()
     bench.exchange()
     assert bench.received() == b"back again"
     display.close()
@@ -168,7 +168,7 @@ def test_everything_held_when_the_program_ends_is_owed_and_then_read(terminal: T
     bench = Bench(window=100)
     display = bench.display(terminal.ours)
     terminal.show(b"x" * 250)
-    bench.turns()
+    bench.settle()
     # Somebody else still has it open: no hang-up tells that this was all.
     display.program_ended()
     assert display.owed > 0
@@ -186,7 +186,7 @@ def test_nothing_is_owed_by_a_program_that_has_shown_no_more_than_was_read(termi
     bench = Bench(window=10)
     display = bench.display(terminal.ours)
     terminal.show(b"0123456789")
-    bench.turns()
+    bench.settle()
     assert display.is_paused
     display.program_ended()
     assert display.owed == 0
@@ -209,7 +209,7 @@ def test_a_flood_leaves_in_few_frames_that_hold_all_of_it(
     before = frames.come()
     frames.flood(40)
     assert 10 <= frames.come() - before <= 14
-    bench.turns()
+    bench.settle()
     bench.exchange()
     assert len(bench.received()) == 60 * 3000
 
@@ -218,7 +218,7 @@ def test_the_rest_of_a_flood_leaves_when_nothing_follows(flooded: tuple[Bench, F
     bench, frames, _ = flooded
     for gulps in (1, 2, 3, 5):
         frames.flood(gulps)
-        bench.turns()
+        bench.settle()
         bench.exchange()
         assert len(bench.received()) % 3000 == 0
     assert len(bench.received()) == 31 * 3000
@@ -243,7 +243,7 @@ def test_a_flood_that_runs_out_of_credit_leaves_and_goes_on(terminal: Terminal) 
     for _ in range(60):
         terminal.show(b"x" * 3000)
         shown += 3000
-        bench.turns()
+        bench.settle()
         bench.exchange()
         had = len(bench.received())
         bench.far.consume(bench.channel, 1, had - (shown - 3000))

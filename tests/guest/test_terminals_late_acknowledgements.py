@@ -107,13 +107,13 @@ def test_what_waits_of_a_flood_is_the_old_outlets_when_a_display_moves(
     flooded: tuple[Bench, Frames, Display],
 ) -> None:
     bench, frames, display = flooded
-    bench.turns()
+    bench.settle()
     bench.exchange()
     frames.flood(1)
     backlog = Backlog()
     display.move(backlog, 0)
     display.typed()
-    bench.turns()
+    bench.settle()
     assert len(backlog) == 0
     bench.near.hurry(bench.channel)
     bench.exchange()

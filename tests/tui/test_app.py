@@ -10,9 +10,11 @@ from textual.widgets import Input
 
 from cloche import Event
 from cloche_tui.frame import Options
+from cloche_tui.messages import ChoiceChanged
 from cloche_tui.remembered import Remembered
 from cloche_tui.widgets import console_pane
 from cloche_tui.widgets.choice import Choice
+from cloche_tui.widgets.footer import Footer
 from tests.support.approvals import apr
 from tests.tui.whole import GUARD_S, whole_dashboard
 
@@ -230,6 +232,16 @@ async def test_a_key_typed_behind_one_that_asks_decides_nothing(tmp_path: Path) 
         await desk.until("Deny")
         assert "nothing is known to be decided" not in desk.text
         assert "asking the hub" not in desk.text
+
+
+async def test_a_focus_that_still_moves_while_things_are_taken_down_is_nothing_to_anybody(
+    tmp_path: Path,
+) -> None:
+    async with whole_dashboard(tmp_path) as desk:
+        await desk.app.query_one(Footer).remove()
+        desk.app.on_descendant_focus()
+        desk.app.post_message(ChoiceChanged())
+        await desk.pilot.pause()
 
 
 async def test_a_lost_hub_is_said_above_everything_and_nothing_can_be_changed(tmp_path: Path) -> None:

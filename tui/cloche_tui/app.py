@@ -12,15 +12,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import events, on
-from textual.app import ComposeResult, SystemCommand
+from textual.app import ComposeResult
 from textual.containers import Container
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, TextArea
 
@@ -180,8 +179,8 @@ class DashboardApp(app_actions.Desk):
             self.call_later(self._let_keys_go)
 
     def _show(self, topics: frozenset[str]) -> None:
-        if self._leaving.is_set() or not self.query(Banner):
-            return  # it ends, and what shows is being taken down
+        if self._leaving.is_set() or not self.is_up:
+            return
         self.world.now = datetime.now(UTC)
         self.query_one(Banner).show(self.world.link, now=self.world.now)
         for view in self.views:
@@ -275,12 +274,14 @@ class DashboardApp(app_actions.Desk):
 
     @on(ChoiceChanged)
     def _chose(self) -> None:
-        self._show_footer()
+        if self.is_up:
+            self._show_footer()
 
     def on_descendant_focus(self) -> None:
         """Other keys mean something now."""
-        self._show_footer()
-        app_actions.make_room(self)
+        if self.is_up:
+            self._show_footer()
+            app_actions.make_room(self)
 
     def begin_action(self, action_id: str, argument: str) -> None:
         """Has an action done by a worker."""
@@ -388,10 +389,6 @@ class DashboardApp(app_actions.Desk):
             self.screen.set_focus(before)
         else:
             self.view.focus_main()
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the palette offers."""
-        return app_actions.offered(self)
 
     def leave(self) -> None:
         """Ends the program; consoles and sandboxes go on."""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual.app import SystemCommand
@@ -29,6 +29,8 @@ from cloche_tui.widgets.heading import Heading, Tab
 from cloche_tui.widgets.styles import style_of
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
+
     from cloche_tui.feed.session import Session
     from cloche_tui.frame import Options
     from cloche_tui.model.world import World
@@ -85,6 +87,10 @@ class Desk(Frame):
     def set_filter(self, text: str) -> None:
         """Shows what matches this; empty: all there is."""
         raise NotImplementedError
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the palette offers."""
+        return offered(self)
 
 
 async def run(app: Desk, action: str, argument: str) -> None:

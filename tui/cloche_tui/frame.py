@@ -82,6 +82,11 @@ class Frame(App[None], inherit_bindings=False):
         for text, role in self._said_first:
             self.say(text, role)
 
+    @property
+    def is_up(self) -> bool:
+        """Whether it shows things: when it ends they are taken down one by one, and what still comes is for nobody."""
+        return self.is_running and bool(self.query(Footer))
+
     def look_for_themes(self) -> None:
         """Takes what has changed in a person's own themes; to be called once a second."""
         if news := self.theme_folder.poll():

@@ -68,6 +68,7 @@ async def test_a_key_pressed_again_and_again_while_a_call_comes_up_decides_nothi
     async with whole_dashboard(tmp_path, sandboxes=("box",)) as desk, answering(desk.hub, "*"):
         await desk.press("2")
         await desk.until("Nothing waits for a decision.")
+        rest(desk)
         ask(desk)
         for _ in range(1000):
             await desk.press("a")
