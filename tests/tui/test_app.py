@@ -240,6 +240,7 @@ async def test_a_focus_that_still_moves_while_things_are_taken_down_is_nothing_t
     async with whole_dashboard(tmp_path) as desk:
         await desk.app.query_one(Footer).remove()
         desk.app.on_descendant_focus()
+        desk.app.say("the hub is gone")
         desk.app.post_message(ChoiceChanged())
         await desk.pilot.pause()
 

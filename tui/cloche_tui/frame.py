@@ -100,6 +100,8 @@ class Frame(App[None], inherit_bindings=False):
 
     def say(self, text: str, role: Role = Role.PLAIN) -> None:
         """Shows a line for some seconds, in place of the keys. Foreign text in it does nothing to the terminal."""
+        if not self.is_up:
+            return
         footer = self.query_one(Footer)
         line = printable(" ".join(text.split()))
         footer.said = Text(f" {line}", style_of(self, role), no_wrap=True, overflow="ellipsis")
