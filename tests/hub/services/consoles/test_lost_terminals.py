@@ -26,6 +26,7 @@ from cloche_term.apart.terminals import Terminals, open_terminals
 from cloche_term.apart.zygote import Zygote
 from cloche_wire.aio import Channel
 from tests.support.agent_process import AgentProcess, running_agent
+from tests.support.casts import shown
 from tests.support.consoles import Viewing, attach, create, terminals
 from tests.support.hub import Client, RunningHub, running_hub, until, within
 from tests.support.real_agent import AgentHypervisor, AgentImages
@@ -106,7 +107,7 @@ async def test_what_crashes_the_emulator_is_told_and_the_program_goes_on(
         assert later.notices == [LACKING]
         assert before.is_lost
         (recording,) = hub.recordings.made.values()
-        await until(lambda: told.encode() in recording.text and b"goes on" in recording.text)
+        await until(lambda: told.encode() in recording.text and "goes on" in shown(recording.text))
         (log,) = [log for log in hub.logs if log["log_level"] in ("warning", "error")]
         assert log["event"] == "console_terminal_lost"
         await viewer.type(b"\x04")
