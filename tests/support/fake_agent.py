@@ -194,10 +194,17 @@ class FakeAgent:
     async def _echo_keys(self, channel: Channel, ended: asyncio.Future[dict[str, Any]]) -> None:
         while keys := await channel.read(STDIN):
             shown, ctrl_d, _ = keys.partition(b"\x04")
-            await channel.write(STDOUT, shown)
-            self.written += len(shown)
+            await self.write(channel, STDOUT, shown)
             if ctrl_d and not ended.done():
                 ended.set_result({"exit_code": 0})
+
+    async def write(self, channel: Channel, stream: int, data: bytes) -> None:
+        """Writes for a command, and counts what it got rid of, also of bytes that are not all taken."""
+        while data:
+            credit = await channel.wait_credit(stream)
+            channel.send(stream, data[:credit])
+            self.written += len(data[:credit])
+            data = data[credit:]
 
     async def _hear_terminal(self, channel: Channel, ended: asyncio.Future[dict[str, Any]]) -> None:
         async for message in channel.messages():
@@ -243,8 +250,7 @@ class _Run:
         self._agent, self.channel, self.words, self.signalled = agent, channel, words, signalled
 
     async def write(self, stream: int, data: bytes) -> None:
-        await self.channel.write(stream, data)
-        self._agent.written += len(data)
+        await self._agent.write(self.channel, stream, data)
 
 
 Ending = int | tuple[str]
