@@ -27,7 +27,7 @@ from cloche_hub.errors import NotFound, WrongState
 from cloche_hub.images.eviction import CachedImage
 from cloche_hub.images.keys import is_digest
 from cloche_hub.images.manifest import ImageManifest, RootfsManifest, read_manifest, write_manifest
-from cloche_hub.locks import Lock
+from cloche_hub.locks import Lock, is_held
 
 _MANIFEST = "manifest.json"
 RemoveTree = Callable[[Path], None]
@@ -210,11 +210,7 @@ class Cache:
         """Whether somebody holds it, in this process or another."""
         # Asking takes the lock for a moment; one at a time, or two who ask would take each other for users.
         with self._briefly_alone():
-            lock = Lock.try_take(self.lock_path(f"image-{digest}"))
-        if lock is None:
-            return True
-        lock.close()
-        return False
+            return is_held(self.lock_path(f"image-{digest}"))
 
     def _briefly_alone(self) -> Lock:
         # Not reentrant: a second lock of the same process waits for the first.

@@ -14,6 +14,7 @@ import pytest
 from cloche_hub.errors import NotFound, WrongState
 from cloche_hub.images import cache as cache_module
 from cloche_hub.images.cache import Cache, disk_bytes
+from cloche_hub.locks import Lock
 from tests.hub.images.fakes import add_image, digest
 
 
@@ -176,6 +177,28 @@ def test_asking_whether_it_is_used_does_not_disturb_others_who_ask(cache: Cache)
     add_image(cache, "a", rootfs="1")
 
     assert [cache.in_use(digest("a")) for _ in range(3)] == [False] * 3
+
+
+def test_nobody_finds_an_image_used_because_another_one_asks_at_that_moment(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_image(cache, "a", rootfs="1")
+    other = Cache(cache.root)
+    heard: list[bool] = []
+
+    class Noticed(Lock):
+        """Given back while somebody waits for it."""
+
+        def close(self) -> None:
+            super().close()
+            if not heard:
+                heard.append(True)
+                heard[0] = other.in_use(digest("a"))
+
+    monkeypatch.setattr(cache, "_briefly_alone", lambda: Noticed.take_briefly(cache.lock_path("cache")))
+
+    assert not cache.in_use(digest("a"))
+    assert heard == [False]
 
 
 def test_a_root_file_system_waits_for_its_image_while_its_maker_holds_it(cache: Cache) -> None:
