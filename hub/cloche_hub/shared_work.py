@@ -24,6 +24,10 @@ class _Job(Generic[_T]):
     latest: Progress | None = None
     task: asyncio.Task[None] | None = None
 
+    def give_up(self, _done: asyncio.Task[None]) -> None:
+        """Where the work was cancelled, nobody gets an answer."""
+        self.answer.cancel()
+
     def report(self, step: Progress) -> None:
         self.latest = step
         for listener in self.listeners:
@@ -51,6 +55,8 @@ class SharedWork(Generic[_T]):
         if job is None:
             job = self._jobs[key] = _Job(asyncio.get_running_loop().create_future())
             job.task = self._group.create_task(self._run(key, job, work))
+            # Here and not in the task: one that is cancelled before its first step does nothing at all.
+            job.task.add_done_callback(job.give_up)
         elif job.latest is not None:
             progress(job.latest)
         job.listeners.append(progress)
@@ -77,9 +83,6 @@ class SharedWork(Generic[_T]):
     async def _run(self, key: str, job: _Job[_T], work: _Work[_T]) -> None:
         try:
             answer = await work(job.report)
-        except asyncio.CancelledError:
-            job.answer.cancel()
-            raise
         except Exception as error:  # the edge of the task: each caller raises it, the group must not
             job.answer.set_exception(error)
             job.answer.exception()  # all callers may have left; then nobody would look at it

@@ -100,3 +100,15 @@ async def test_all_work_can_be_called_off() -> None:
         await asyncio.wait([caller])
     assert caller.cancelled()
     assert work.cancelled == 1
+
+
+async def test_work_that_is_called_off_before_its_first_step_leaves_nobody_waiting() -> None:
+    work = Work()
+    async with asyncio.timeout(BOUND_S), asyncio.TaskGroup() as group:
+        shared: SharedWork[str] = SharedWork(group)
+        caller = group.create_task(shared.join("a", work, progress=lambda _step: None))
+        await asyncio.sleep(0)
+        shared.cancel_all()
+        await asyncio.wait([caller])
+    assert caller.cancelled()
+    assert work.started == 0
