@@ -235,7 +235,7 @@ def _assemble(
     consoles = Consoles(
         sandboxes, recorder, terminals, kept.screens, kept.recordings, approvals.changes, clock
     )
-    callbacks.on_event = consoles.mark
+    callbacks.on_event = approvals.on_event = consoles.mark
     services = Services(
         version=VERSION,
         address=f"unix://{settings.locations.socket}",

@@ -83,6 +83,8 @@ class Approvals:
         self._store, self._records = store, records
         self._clock, self.changes, self._on_waiting = clock, changes, on_waiting
         self._policy = policy
+        self.on_event: Callable[[str, str], None] = lambda _sandbox_id, _text: None
+        """Told the sandbox and one line for each thing that becomes of an approval; must not wait and must not raise."""
         self._waits: dict[str, _Wait] = {}
         self._decisions = asyncio.TaskGroup()
 
@@ -131,6 +133,7 @@ class Approvals:
             del self._waits[approval.id]
             raise
         wait.is_durable = True
+        self._tell_event(approval)
         if not wait.decided.done():
             self._publish(approval)
             self._on_waiting(approval)
@@ -164,7 +167,10 @@ class Approvals:
         if not await self._records.keep(change):
             return False
         with contextlib.suppress(CodedError, HubError):
-            self._publish(await self._store.find_approval(approval.id))
+            given_up = await self._store.find_approval(approval.id)
+            if given_up.state is ApprovalState.ABANDONED:
+                self._tell_event(given_up)
+            self._publish(given_up)
         return True
 
     # For operators.
@@ -264,6 +270,7 @@ class Approvals:
         wait = self._waits.get(decided.id)
         if wait is not None and not wait.decided.done():
             wait.decided.set_result(decided)
+        self._tell_event(decided)
         self._publish(decided)
         outcome.set_result(decided)
 
@@ -278,6 +285,11 @@ class Approvals:
             given_up += len(page)
         if given_up:
             _log.info("approvals_abandoned", approvals=given_up)
+
+    def _tell_event(self, approval: Approval) -> None:
+        by = "" if approval.decided_by_name is None else f" by {approval.decided_by_name}"
+        state = "asked for" if approval.is_pending else str(approval.state)
+        self.on_event(approval.sandbox, f"approval of {approval.method} {state}{by} ({approval.id})")
 
     def _publish(self, approval: Approval) -> None:
         # What waits is in memory anyway. What is decided would be kept for whoever follows and does not read.

@@ -20,7 +20,6 @@ from typing import Any
 
 import structlog
 
-from cloche_hub.domain.approval import Approval, ApprovalState
 from cloche_hub.domain.console import (
     MAX_OPEN,
     Console,
@@ -323,7 +322,7 @@ class Consoles:
     # What goes.
 
     async def _follow_for_ever(self) -> None:
-        """Forgets the consoles of sandboxes that are removed, and marks decisions in recordings."""
+        """Forgets the consoles of sandboxes that are removed."""
         while True:
             # Whoever was too far behind to be told of each compares.
             await self._ended.forget_removed()
@@ -333,9 +332,7 @@ class Consoles:
             ):
                 while True:
                     value = (await news.next()).value
-                    if isinstance(value, Approval):
-                        self.mark(value.sandbox, _said_of(value))
-                    elif isinstance(value, Sandbox):
+                    if isinstance(value, Sandbox):
                         self._start_terminals()
                         self.boot.hear(value)
                         if not value.live:
@@ -375,10 +372,4 @@ def _is_seen(life: Life) -> bool:
 
 
 def _is_of_concern(value: object) -> bool:
-    return isinstance(value, Approval | Sandbox)
-
-
-def _said_of(approval: Approval) -> str:
-    by = "" if approval.decided_by_name is None else f" by {approval.decided_by_name}"
-    state = "asked for" if approval.state is ApprovalState.PENDING else str(approval.state)
-    return f"approval of {approval.method} {state}{by} ({approval.id})"
+    return isinstance(value, Sandbox)

@@ -285,6 +285,44 @@ async def test_calls_and_decisions_are_marked_in_the_recordings_of_their_sandbox
         assert b'"m"' not in unmarked.text
 
 
+async def test_a_decision_is_marked_when_it_is_made_however_long_screens_take_to_delete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_policy(tmp_path / "home", ASK)
+    may_delete, deleting = asyncio.Event(), asyncio.Event()
+    remove = FakeScreens.remove
+
+    async def remove_slowly(screens: FakeScreens, console_id: str) -> None:
+        deleting.set()
+        await may_delete.wait()
+        await remove(screens, console_id)
+
+    async with (
+        running_hub(tmp_path / "home") as hub,
+        answering(hub, "*") as shop,
+        asyncio.TaskGroup() as tasks,
+    ):
+        for name in ("other", "a"):
+            await shop.client.create(name=name)
+            await create(shop.client, name)
+        await shop.client.call("console.close", sandbox="other")
+        monkeypatch.setattr(FakeScreens, "remove", remove_slowly)
+        removing = tasks.create_task(shop.client.call("sandbox.remove", sandbox="other"))
+        await deleting.wait()
+        called = hub.machine.agent.callback("pay.send")
+        (approval,) = await pending(shop.client)
+        await shop.client.call("approval.approve", approval=approval["id"])
+        await result_of(called)
+        marked = list(hub.recordings.made.values())[-1]
+        said = [
+            f"approval of pay.send {state} ({approval['id']})"
+            for state in ("asked for", "approved by first admin")
+        ]
+        await until(lambda: all(text.encode() in marked.text for text in said))
+        assert not removing.done()
+        may_delete.set()
+
+
 async def test_the_hub_ends_its_consoles_in_good_order(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         await client.create(name="a")
