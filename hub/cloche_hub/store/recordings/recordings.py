@@ -163,7 +163,9 @@ class StoredRecordings:
                     self._writers, partial(finish_left, self._place(row.id), row.header)
                 )
                 ended_at = row.header.started_at + timedelta(seconds=finished.duration_s)
-                recovered.append(await self._finish_row(row.header, finished, ended_at))
+                row, is_news = await self._finish_row(row.header, finished, ended_at)
+                # If not, it was one of ours, which has ended since its row was read.
+                recovered += [row] if is_news else []
             except (NoSpace, StoreFailed) as error:
                 _log.warning("recording_not_finished", recording=row.id, reason=str(error))
         await self._sweep()
@@ -183,12 +185,15 @@ class StoredRecordings:
         return live
 
     async def _keep(self, header: Header, finished: Finished) -> RecordingRow:
-        row = await self._finish_row(header, finished, self._now())
+        row, _ = await self._finish_row(header, finished, self._now())
         del self._live[header.id]
         self._ours.discard(header.id)
         return row
 
-    async def _finish_row(self, header: Header, finished: Finished, ended_at: datetime) -> RecordingRow:
+    async def _finish_row(
+        self, header: Header, finished: Finished, ended_at: datetime
+    ) -> tuple[RecordingRow, bool]:
+        """The row as the store has it, and whether it was not finished before."""
         row = RecordingRow(
             header=header,
             ended_at=ended_at,
@@ -199,8 +204,10 @@ class StoredRecordings:
             is_cut=finished.is_cut,
         )
 
-        def change(tx: Transaction) -> None:
-            table.finish(tx, row)
+        def change(tx: Transaction) -> tuple[RecordingRow, bool]:
+            if not table.finish(tx, row):
+                # Whoever wrote it was cancelled, and it was written all the same.
+                return table.get(tx, row.id) or row, False
             detail: dict[str, Json] = {
                 "recording": row.id,
                 "of": header.of,
@@ -209,9 +216,9 @@ class StoredRecordings:
                 "is_cut": finished.is_cut,
             }
             tx.append_audit(AuditName.RECORDING_FINISHED, actor=_ACTOR, sandbox=header.sandbox, detail=detail)
+            return row, True
 
-        await self._store.write(change)
-        return row
+        return await self._store.write(change)
 
     async def _remove(self, removed: Removed) -> None:
         row = removed.row

@@ -117,13 +117,13 @@ def insert(tx: Executes, header: Header) -> None:
     )
 
 
-def finish(tx: Executes, row: RecordingRow) -> None:
-    """Writes what has become of a recording."""
-    tx.execute(
+def finish(tx: Executes, row: RecordingRow) -> bool:
+    """Writes what has become of a recording, once; returns whether that was not known yet."""
+    cursor = tx.execute(
         """
         UPDATE recordings SET
             ended_at = ?, duration_s = ?, size_bytes = ?, text_bytes = ?, sha256 = ?, is_cut = ?
-        WHERE id = ?
+        WHERE id = ? AND ended_at IS NULL
         """,
         (
             row.ended_at and to_text(row.ended_at),
@@ -135,6 +135,13 @@ def finish(tx: Executes, row: RecordingRow) -> None:
             row.id,
         ),
     )
+    return cursor.rowcount > 0
+
+
+def get(tx: Executes, recording_id: str) -> RecordingRow | None:
+    """A recording as the store has it; None if it is gone."""
+    found = tx.execute("SELECT * FROM recordings WHERE id = ?", (recording_id,)).fetchone()
+    return None if found is None else _row(found)
 
 
 def delete(tx: Executes, recording_id: str) -> bool:

@@ -8,7 +8,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from datetime import timedelta
 from pathlib import Path
@@ -17,9 +17,12 @@ import pytest
 
 from cloche_hub.domain.audit import AuditEvent
 from cloche_hub.errors import NoSpace, NotFound, StoreFailed
-from cloche_hub.ports import Found
+from cloche_hub.ports import Found, RecordingRow
+from cloche_hub.store.recordings import table
 from cloche_hub.store.recordings.recordings import StoredRecordings, open_recordings
+from cloche_hub.store.rows import Fetches
 from cloche_hub.store.store import Store
+from cloche_hub.store.transaction import Transaction
 from tests.support.casts import STARTED, header, parse_cast, shown
 
 PLENTY = 1 << 40
@@ -71,6 +74,42 @@ async def test_that_one_is_finished_is_in_the_audit_with_its_digest(
         "size_bytes": row.size_bytes,
         "is_cut": False,
     }
+
+
+async def test_one_whose_end_was_written_for_somebody_who_was_cancelled_ends_once(
+    store: Store, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, now = store.write, iter(STARTED + timedelta(hour) for hour in range(2))
+
+    async def write_for_nobody(change: Callable[[Transaction], object]) -> None:
+        await write(change)
+        raise asyncio.CancelledError
+
+    async with open_recordings(store, home, now=now.__next__, elapsed_s=lambda: 0.0) as recordings:
+        recording = await recordings.begin(header())
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "write", write_for_nobody)
+            with pytest.raises(asyncio.CancelledError):
+                await recording.finish()
+        row = await recording.finish()
+        assert (row, row.ended_at) == (await recordings.find(row.id), STARTED)
+        assert [event.event for event in await audited(store)] == ["recording.finished"]
+
+
+async def test_one_that_ends_while_others_are_recovered_ends_once(
+    recordings: StoredRecordings, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = await recordings.begin(header())
+    fetch = table.fetch_unfinished
+
+    async def fetch_just_before(database: Fetches) -> Sequence[RecordingRow]:
+        rows = await fetch(database)
+        await recording.finish()
+        return rows
+
+    monkeypatch.setattr(table, "fetch_unfinished", fetch_just_before)
+    assert await recordings.recover() == []
+    assert [event.event for event in await audited(store)] == ["recording.finished"]
 
 
 async def test_that_one_is_removed_is_in_the_audit_and_its_file_is_gone(
