@@ -204,6 +204,9 @@ async def test_a_start_that_is_cancelled_after_any_number_of_turns_leaves_nothin
                 await asyncio.sleep(0)
             starting.cancel()
             await asyncio.wait([starting])
+        if not starting.cancelled():
+            # On a busy host it may be done after a few turns.
+            await starting.result().stop(grace_s=0)
         assert world.processes() == []
         assert world.left_overs() == []
 
