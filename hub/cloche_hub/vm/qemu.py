@@ -27,6 +27,7 @@ MACHINE_VARIABLE = "CLOCHE_MACHINE"
 """In the environment of every machine: its folder."""
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _QMP, _AGENT = "qmp", "agent"
+_SHUTDOWN = "SHUTDOWN"
 _QUIT_S = 2.0
 _LAST_WORDS_S = 0.5
 # Killed, but not gone: the kernel is stuck in KVM or in a dead disk. Nobody is kept waiting for that.
@@ -61,9 +62,13 @@ class Qemu:
         self._answer_s = answer_s
         self._monitor = Monitor(self._on_event)
         self._expected: list[tuple[str, _Condition, asyncio.Future[Mapping[str, Any]]]] = []
-        self.shutdown: str | None = None
-        """Why the guest has ended, in QMP's words; None while it runs."""
+        self._ended_by: Mapping[str, Any] | None = None
         process.when_ended(self._on_end)
+
+    @property
+    def shutdown(self) -> str | None:
+        """Why the guest has ended, in QMP's words; None while it runs."""
+        return None if self._ended_by is None else str(self._ended_by.get("reason", "unknown"))
 
     # The monitor
 
@@ -86,11 +91,15 @@ class Qemu:
     def expect(self, event: str, when: _Condition = lambda _data: True) -> asyncio.Future[Mapping[str, Any]]:
         """The data of the next event of that name that fits; fails with MachineFailed if QEMU ends before it.
 
-        To miss none, ask before the command that causes it.
+        To miss none, ask before the command that causes it. The guest's end (SHUTDOWN) comes by itself: one that has
+        come already is the next.
         """
         future: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         # Whoever asked may have failed by another way, and never look at it.
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
+        if event == _SHUTDOWN and self._ended_by is not None and when(self._ended_by):
+            future.set_result(self._ended_by)
+            return future
         self._expected.append((event, when, future))
         if self.process.has_ended:
             self._on_end()
@@ -149,8 +158,8 @@ class Qemu:
 
     def _on_event(self, name: str, data: Mapping[str, Any]) -> None:
         # The first one: our own `quit` to a guest that has ended causes another.
-        if name == "SHUTDOWN" and self.shutdown is None:
-            self.shutdown = str(data.get("reason", "unknown"))
+        if name == _SHUTDOWN and self._ended_by is None:
+            self._ended_by = data
         for entry in [entry for entry in self._expected if entry[0] == name and entry[1](data)]:
             self._expected.remove(entry)
             if not entry[2].done():

@@ -121,6 +121,18 @@ async def test_an_expected_event_is_told_and_so_is_why_the_guest_ended(world: Wo
         writer.close()
 
 
+async def test_a_guest_that_has_ended_before_its_end_is_expected_has_ended(world: World) -> None:
+    async with running(world) as qemu:
+        ended = qemu.expect("SHUTDOWN")
+        _, writer = await qemu.open_link()
+        writer.write(b"panic\n")
+        await ended
+        assert (await qemu.expect("SHUTDOWN"))["reason"] == "guest-reset"
+        # Of anything else the next one counts.
+        assert not qemu.expect("RESUME").done()
+        writer.close()
+
+
 async def test_expecting_anything_of_a_qemu_that_dies_fails_with_its_words(world: World) -> None:
     async with running(world) as qemu:
         ended = qemu.expect("SHUTDOWN")
