@@ -128,7 +128,9 @@ class GuestLink:
             self._peer.fail(error)
             now = asyncio.get_running_loop().time()
             for wait in self._waits:
-                wait.reschedule(now)
+                # One whose time was over in this very turn of the loop ends anyway, and bears no other time.
+                if not wait.expired():
+                    wait.reschedule(now)
 
     # Links.
 
