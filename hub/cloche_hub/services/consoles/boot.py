@@ -22,7 +22,7 @@ from cloche_hub.domain.console import BOOT_NAME, Console, ConsoleKind, ConsoleSt
 from cloche_hub.domain.console_requests import DEFAULT_COLS, DEFAULT_ROWS
 from cloche_hub.domain.plain_text import PlainText
 from cloche_hub.domain.sandbox import Sandbox, State
-from cloche_hub.errors import Cancelled, CodedError, InternalError
+from cloche_hub.errors import Cancelled, CodedError, InternalError, NotFound
 from cloche_hub.ports import Size
 from cloche_hub.services.clock import Clock
 from cloche_hub.services.consoles.emulator import Reopened
@@ -34,6 +34,7 @@ from cloche_hub.services.held import HUB
 from cloche_hub.services.sandboxes import Sandboxes
 from cloche_term import TerminalError
 from cloche_term.apart.terminals import Terminals
+from cloche_wire.errors import ungrouped
 
 _log = structlog.get_logger(__name__)
 
@@ -161,11 +162,15 @@ class BootConsoles:
                 on_spent=lambda reason: watch.fail(Cancelled(reason)),
             )
             try:
-                async with asyncio.TaskGroup() as tasks:
-                    tasks.create_task(live.run())
-                    await self._follow(watch, live)
+                with ungrouped():
+                    async with asyncio.TaskGroup() as tasks:
+                        tasks.create_task(live.run())
+                        await self._follow(watch, live)
             finally:
                 live.close()
+        except NotFound as error:
+            # The sandbox was removed while the terminal was opened.
+            watch.fail(error)
         except TerminalError as error:
             _log.error("console_without_terminal", console=console.id, reason=str(error))
             watch.fail(InternalError("the hub has no terminal for this console; its log has the cause"))

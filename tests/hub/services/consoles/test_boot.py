@@ -15,6 +15,8 @@ from cloche_hub.domain.plain_text import GAP
 from cloche_hub.errors import InternalError, NotFound, WrongState
 from cloche_hub.ports import BootOutput, MachineExit
 from cloche_hub.services.fair import FairTurns, Turn
+from cloche_term.apart.terminal import ApartTerminal
+from cloche_term.apart.terminals import Terminals
 from tests.support.consoles import Viewing, attach
 from tests.support.fake_hypervisor import BOOT_LOG, FakeMachine
 from tests.support.hub import Client, Time, running_hub, until, within
@@ -283,6 +285,28 @@ async def test_a_defect_in_one_is_its_end_and_no_others(
         again.close()
         viewer.close()
         assert [line["event"] for line in hub.logs if line["log_level"] == "error"] == ["boot_console_defect"]
+
+
+async def test_one_of_a_sandbox_that_is_removed_while_its_terminal_is_opened_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening, may_open, opened = asyncio.Event(), asyncio.Event(), Terminals.open
+
+    async def open_late(terminals: Terminals, rows: int, cols: int) -> ApartTerminal:
+        opening.set()
+        await may_open.wait()
+        return await opened(terminals, rows, cols)
+
+    async with running_hub(tmp_path / "home") as hub, hub.client() as client:
+        await client.create(name="a")
+        monkeypatch.setattr(Terminals, "open", open_late)
+        watching = client.open("console.attach", sandbox="a", console="boot")
+        await within(opening.wait())
+        await client.call("sandbox.remove", sandbox="a")
+        may_open.set()
+        with pytest.raises(NotFound):
+            await within(watching.result())
+        assert [log for log in hub.logs if log["log_level"] == "error"] == []
 
 
 async def test_a_hub_that_stops_leaves_no_watch_behind(tmp_path: Path) -> None:
