@@ -324,12 +324,12 @@ class Consoles:
     async def _follow_for_ever(self) -> None:
         """Forgets the consoles of sandboxes that are removed."""
         while True:
-            # Whoever was too far behind to be told of each compares.
-            await self._ended.forget_removed()
             with (
                 contextlib.suppress(TooLarge),
                 self._changes.subscribed(of=HUB, concerns=_is_of_concern) as news,
             ):
+                # Whoever was too far behind to be told of each compares, and is told what goes meanwhile.
+                await self._ended.forget_removed()
                 while True:
                     value = (await news.next()).value
                     if isinstance(value, Sandbox):

@@ -20,6 +20,7 @@ from cloche_hub.errors import (
     WrongState,
 )
 from cloche_hub.ports import StoredScreen
+from cloche_hub.services.consoles.ended import EndedConsoles
 from cloche_term import TerminalLost
 from cloche_term.apart.terminals import Terminals
 from cloche_wire.aio import Channel
@@ -181,6 +182,27 @@ async def test_when_a_sandbox_is_removed_nothing_that_its_consoles_have_shown_is
         assert len(screens.kept) == 2
         await hub.end()
         assert not screens.kept
+
+
+async def test_a_sandbox_that_expires_while_the_hub_looks_for_those_it_has_missed_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time, may_go_on, look = Time(), asyncio.Event(), EndedConsoles.forget_removed
+
+    async def look_slowly(ended: EndedConsoles) -> None:
+        await look(ended)
+        await may_go_on.wait()
+
+    monkeypatch.setattr(EndedConsoles, "forget_removed", look_slowly)
+    async with running_hub(tmp_path / "home", clock=time.clock) as hub, hub.client() as client:
+        await client.create(name="a", lease_s=60)
+        await create(client)
+        await client.call("console.close", sandbox="a")
+        assert hub.screens.kept
+        time.passes(61)
+        await hub.happened(AuditName.SANDBOX_EXPIRED)
+        may_go_on.set()
+        await until(lambda: not hub.screens.kept)
 
 
 async def test_a_client_that_is_gone_while_a_console_is_opened_leaves_none(tmp_path: Path) -> None:
