@@ -87,24 +87,31 @@ async def test_a_channel_goes_on_over_the_next_link() -> None:
 
 
 async def test_a_session_without_a_link_ends_after_its_grace_and_its_channels_fail() -> None:
+    clock = asyncio.get_running_loop().time
     async with session(grace_s=0.02) as ends:
         mine, ended = await ends.link()
         ends.client.open("x")
         await until(lambda: ends.served)
+        left_at = clock()
         await mine.close()
         await within(ended)
-        assert not ends.session.is_over
         await until(lambda: ends.session.is_over)
+        # However late this looks; a timer may come short of its time by a rounding error.
+        assert clock() - left_at > 0.019
         assert not ends.served[0].is_live
 
 
 async def test_a_client_that_comes_back_in_time_stops_the_grace() -> None:
-    async with session(grace_s=0.05) as ends:
+    async with session() as ends:
         mine, ended = await ends.link()
         await mine.close()
         await within(ended)
+        await until(lambda: ends.session._waiting)
+        grace = ends.session._waiting
+        assert grace is not None
         await ends.link()
-        await asyncio.sleep(0.1)  # beyond the grace
+        # Whatever the time: it never comes to its end.
+        assert grace.cancelled()
         assert not ends.session.is_over
 
 
