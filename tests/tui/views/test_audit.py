@@ -13,6 +13,7 @@ from cloche_tui.model.chosen import Chosen
 from cloche_tui.model.roles import Role
 from cloche_tui.model.trail import row_of
 from cloche_tui.views.view import ALL
+from cloche_tui.widgets.strip_table import StripTable
 from tests.tui.trail_values import event, part
 from tests.tui.views.audit_desk import audit_desk
 
@@ -140,6 +141,27 @@ async def test_what_is_read_stays_where_it_is_while_older_events_are_found(tmp_p
             assert desk.rows == list(range(966, 984))
         desk.view.query_one("#trail").scroll_relative(y=-30, animate=False)
         await desk.until(lambda: desk.rows == list(range(936, 954)))
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+async def test_an_event_is_gone_to_also_where_older_ones_are_found_before_its_row_is_here(
+    tmp_path: Path, is_followed: bool
+) -> None:
+    async with audit_desk(tmp_path) as desk:
+        desk.filter("nowhere")
+        await desk.until(lambda: "No event matches" in desk.text)
+        trail, wanted = desk.view.trail, 1000 if is_followed else 970
+        trail.put(row_of(event(number), {}) for number in range(1, 1001) if number != wanted)
+        trail.add(part(951, 1000, *range(951, 1001), head=1000))
+        desk.view._update()
+        if not is_followed:
+            desk.view.query_one(StripTable).go_to(trail.index_of(wanted) or 0)
+        trail.add(part(901, 920, *range(901, 921), head=1000))
+        trail.put([row_of(event(wanted), {})])
+        desk.view._update()
+        assert desk.view.chosen().event == wanted
+        assert trail.is_followed is is_followed
+        await desk.until(lambda: wanted in desk.rows)
 
 
 @pytest.mark.parametrize("size", [(80, 30), (160, 30)])

@@ -45,12 +45,12 @@ class Rows:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def row(self, index: int) -> TableRow | None:
+    def row(self, index: int) -> TableRow | str:
         self.asked.append(index)
         key = self.keys[index]
         value = self.values.get(key, "0")
         if value is None:
-            return None
+            return key
         return TableRow(key, {"name": line(key), "value": line(value)}, is_marked=key in self.marked)
 
     def index_of(self, key: str) -> int | None:

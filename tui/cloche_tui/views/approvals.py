@@ -357,7 +357,7 @@ class _Rows:
     def __len__(self) -> int:
         return len(self._view.list.rows)
 
-    def row(self, index: int) -> TableRow | None:
+    def row(self, index: int) -> TableRow:
         """A row."""
         return self._view.row(self._view.list.rows[index])
 

@@ -374,10 +374,10 @@ class _Rows:
     def __len__(self) -> int:
         return len(self._trail)
 
-    def row(self, index: int) -> TableRow | None:
-        """A row; None: it is on its way."""
+    def row(self, index: int) -> TableRow | str:
+        """A row; of one that is on its way, its key."""
         row = self._trail.row(index)
-        return None if row is None else TableRow(row.key, cells(row, self.now))
+        return str(self._trail.number_at(index)) if row is None else TableRow(row.key, cells(row, self.now))
 
     def index_of(self, key: str) -> int | None:
         """Where it is."""

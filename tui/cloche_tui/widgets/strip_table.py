@@ -101,11 +101,11 @@ class StripTable(ScrollView, can_focus=True):
         self._selected_at: int | None = None
         """Where that row was when it was looked for last."""
         self._sorted_by: tuple[str, bool] | None = None
-        self._fetched: dict[int, TableRow | None] = {}
+        self._fetched: dict[int, TableRow | str] = {}
         self._lines: dict[int, Strip] = {}
         """What is on the screen."""
-        self._wanted_at: int | None = None
-        """A row that is to be selected when it is here."""
+        self._wanted_key: str | None = None
+        """Of a row that is to be selected when it is here, wherever it is then."""
         self._last_viewed: tuple[int, int, bool] | None = None
         self._base: Style | None = None
         """What is under all text."""
@@ -145,8 +145,8 @@ class StripTable(ScrollView, can_focus=True):
         if select is not None:
             self._selected_key = select
         self._look_for_selected()
-        if self._wanted_at is not None:
-            self.go_to(self._wanted_at)
+        if (wanted_at := self._wanted_at) is not None:
+            self.go_to(wanted_at)
         elif was_visible and self._selected_at is not None:
             self._bring(self._selected_at)
         self._repaint_changed()
@@ -158,7 +158,7 @@ class StripTable(ScrollView, can_focus=True):
         Args:
             key: it need not be there yet; None: none is selected.
         """
-        self._wanted_at, self._selected_key = None, key
+        self._wanted_key, self._selected_key = None, key
         self._look_for_selected()
         self._fit_height()
         if self._selected_at is not None:
@@ -173,8 +173,8 @@ class StripTable(ScrollView, can_focus=True):
         self._fit_height()
         self._bring(index)
         row = self._row(index)
-        self._wanted_at = index if row is None else None
-        if row is None:
+        self._wanted_key = row if isinstance(row, str) else None
+        if isinstance(row, str):
             return
         is_other, self._selected_key, self._selected_at = row.key != self._selected_key, row.key, index
         if self._on_select is not None:
@@ -199,7 +199,8 @@ class StripTable(ScrollView, can_focus=True):
     def action_move(self, rows: int) -> None:
         """Selects another row, so many further down."""
         self._look_for_selected()
-        index = self._selected_at if self._wanted_at is None else self._wanted_at
+        wanted_at = self._wanted_at
+        index = self._selected_at if wanted_at is None else wanted_at
         # Without a selection it begins with what is on the screen.
         self.go_to(self.scroll_offset.y if index is None else index + rows)
 
@@ -227,8 +228,7 @@ class StripTable(ScrollView, can_focus=True):
                 self.post_message(self.HeadingClicked(column))
             return
         index = self.scroll_offset.y + offset.y - 1
-        row = self._row(index) if index < len(self._source) else None
-        if row is None:
+        if index >= len(self._source) or isinstance(row := self._row(index), str):
             return
         self.go_to(index)
         self.post_message(self.Entered(row.key) if event.chain == 2 else self.CellClicked(row.key, column))
@@ -253,7 +253,9 @@ class StripTable(ScrollView, can_focus=True):
         index = self.scroll_offset.y + y - 1
         if index < len(self._source):
             row = self._row(index)
-            return self._painter.text(_NOT_YET) if row is None else self._painter.row(row, self._under(row))
+            if isinstance(row, str):
+                return self._painter.text(_NOT_YET)
+            return self._painter.row(row, self._under(row))
         said = y - _ABOVE_EMPTY
         is_said = not len(self._source) and 0 <= said < len(self._if_empty)
         return self._painter.text(self._if_empty[said] if is_said else ())
@@ -270,13 +272,17 @@ class StripTable(ScrollView, can_focus=True):
         """Rows there is room for."""
         return max(self.size.height - 1, 0)
 
-    def _row(self, index: int) -> TableRow | None:
+    def _row(self, index: int) -> TableRow | str:
         if index not in self._fetched:
             # Whoever scrolls through a million rows leaves most of them behind.
             if len(self._fetched) > 4 * max(self._room, 1):
                 self._fetched.clear()
             self._fetched[index] = self._source.row(index)
         return self._fetched[index]
+
+    @property
+    def _wanted_at(self) -> int | None:
+        return None if self._wanted_key is None else self._source.index_of(self._wanted_key)
 
     def _look_for_selected(self) -> None:
         key = self._selected_key

@@ -43,8 +43,8 @@ class RowSource(Protocol):
     def __len__(self) -> int:
         """How many rows there are."""
 
-    def row(self, index: int) -> TableRow | None:
-        """One of them; None: it is not here yet, and the table is updated when it is."""
+    def row(self, index: int) -> TableRow | str:
+        """One of them; or the key of one that is not here yet: the table is updated when it is."""
 
     def index_of(self, key: str) -> int | None:
         """Where the row of a key is; None: there is none, or nobody knows yet."""
