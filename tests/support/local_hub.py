@@ -213,12 +213,13 @@ class LocalHub(ScriptedHub):
                         await process.wait()
                 except TimeoutError:
                     timed_out = True
-                    os.killpg(process.pid, signal.SIGKILL)
+                    _signal(process, "KILL")
                     await process.wait()
-                # What it left behind may hold its outputs open; the agent waits no longer either.
-                await asyncio.wait(outputs, timeout=1)
-                for task in (*inputs, *outputs):
+                for task in inputs:
                     task.cancel()
+                # What it left behind may hold its outputs open. What it wrote is read, however slowly.
+                _signal(process, "KILL")
+                await asyncio.wait(outputs)
         code = process.returncode
         assert code is not None
         ending = (
@@ -303,7 +304,13 @@ async def _take_input(channel: Channel, writer: asyncio.StreamWriter) -> None:
 
 async def _take_signals(channel: Channel, process: asyncio.subprocess.Process) -> None:
     async for message in channel.messages():
-        os.killpg(process.pid, signal.Signals[f"SIG{message['signal']}"])
+        _signal(process, message["signal"])
+
+
+def _signal(process: asyncio.subprocess.Process, name: str) -> None:
+    """Sends a signal to all that a command has started, if any of it is there yet."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.Signals[f"SIG{name}"])
 
 
 @contextlib.asynccontextmanager
