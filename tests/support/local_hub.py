@@ -313,6 +313,15 @@ def _signal(process: asyncio.subprocess.Process, name: str) -> None:
         os.killpg(process.pid, signal.Signals[f"SIG{name}"])
 
 
+async def out_of_time(channel: Channel) -> None:
+    """A command that says `begun` and then takes too long; a real one may be too slow to say anything."""
+    channel.accept({"exec": "ex_1", "pid": 1})
+    await channel.write(1, b"begun\n")
+    channel.end(1)
+    channel.end(2)
+    channel.close({"signal": "KILL", "timed_out": True, "duration_s": channel.params["timeout_s"]})
+
+
 @contextlib.asynccontextmanager
 async def local_hub(home: Path) -> AsyncIterator[LocalHub]:
     """A hub that clients with `CLOCHE_HOME=home` find, token and all."""

@@ -20,7 +20,7 @@ from cloche.errors import (
     TooLarge,
     WrongState,
 )
-from tests.support.local_hub import LocalHub, local_hub
+from tests.support.local_hub import LocalHub, local_hub, out_of_time
 from tests.support.scripted_hub import refuse
 
 
@@ -79,7 +79,8 @@ async def test_a_recorded_command_names_its_recording(sandbox: Sandbox, hub: Loc
     assert [completed.recording, process.recording] == list(hub.recordings.recordings)
 
 
-async def test_a_command_that_takes_too_long_is_killed_and_says_so(sandbox: Sandbox) -> None:
+async def test_a_command_that_takes_too_long_is_killed_and_says_so(sandbox: Sandbox, hub: LocalHub) -> None:
+    hub.handlers["exec"] = out_of_time
     completed = await sandbox.run("echo begun; sleep 60", timeout_s=0.2)
     assert (completed.stdout, completed.timed_out, completed.ok) == ("begun\n", True, False)
 

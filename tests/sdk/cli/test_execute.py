@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.sdk.cli.conftest import CLOCHE, Cloche, start
-from tests.support.local_hub import LocalHub
+from tests.support.local_hub import LocalHub, out_of_time
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +140,8 @@ async def test_a_slow_reader_slows_the_command_and_not_the_heartbeat(hub: LocalH
     assert (len(out), err, process.returncode) == (8000000, b"end\n", 0)
 
 
-async def test_a_command_that_runs_out_of_time_is_status_124(program: Cloche) -> None:
+async def test_a_command_that_runs_out_of_time_is_status_124(program: Cloche, hub: LocalHub) -> None:
+    hub.handlers["exec"] = out_of_time
     ran = await program("exec", "box", "--timeout", "200ms", "--", "sh", "-c", "echo begun; sleep 60")
     assert ran == (124, "begun\n", "cloche: ended after its timeout of 0.2 s\n")
 
