@@ -211,19 +211,21 @@ async def test_an_error_inside_passes_through_as_it_is(scripted_hub: ScriptedHub
 
 async def test_cancelling_a_call_tells_the_hub(scripted_hub: ScriptedHub) -> None:
     outcome: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+    listens = asyncio.Event()
 
     async def listen(channel: Channel) -> None:
         channel.accept()
+        listens.set()
         try:
             await channel.read(0)
         except CodedError as error:
             outcome.set_result(error)
 
     scripted_hub.handlers["listen"] = listen
-    async with link_to(scripted_hub) as link:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await link.call("listen")
+    async with link_to(scripted_hub) as link, asyncio.TaskGroup() as tasks:
+        call = tasks.create_task(link.call("listen"))
+        await listens.wait()
+        call.cancel()
         assert isinstance(await outcome, Cancelled)
 
 

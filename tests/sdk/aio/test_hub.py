@@ -119,20 +119,24 @@ async def test_what_is_asked_of_creating_reaches_the_hub(client: Hub, hub: Local
 
 
 async def test_cancelling_the_creation_calls_it_off_at_the_hub(client: Hub, hub: LocalHub) -> None:
-    called_off = asyncio.Event()
+    begun, called_off = asyncio.Event(), asyncio.Event()
+
+    async def ask() -> None:
+        await client.create()
 
     async def create(channel: Channel) -> None:
         channel.accept()
+        begun.set()
         try:
             await channel.read(0)
         except Cancelled:
             called_off.set()
 
     hub.handlers["sandbox.create"] = create
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.1):
-            await client.create()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        asking = tasks.create_task(ask())
+        await begun.wait()
+        asking.cancel()
         await called_off.wait()
 
 
