@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from tests.support.scripted_hub import TOKEN, ScriptedHub
 
 # Short where a test waits for it to pass, long where it must not.
 QUICK = Patience(connect_s=10, reconnect_s=10, first_delay_s=0.001, longest_delay_s=0.01)
-IMPATIENT = Patience(connect_s=0.3, reconnect_s=0.3, first_delay_s=0.001, longest_delay_s=0.01)
+IMPATIENT = replace(QUICK, connect_s=0.3)
+FORSAKING = replace(QUICK, reconnect_s=0.3)
 
 
 def link_to(hub: ScriptedHub, *, patience: Patience = QUICK, token: str | None = TOKEN, **more: Any) -> Link:

@@ -21,7 +21,7 @@ from cloche.link_news import LinkNews
 from cloche_wire.aio import Channel, Heartbeat
 from cloche_wire.frames import Bye, encode
 from cloche_wire.limits import Limits
-from tests.sdk.links import IMPATIENT, QUICK, at, hello_on, link_to
+from tests.sdk.links import FORSAKING, QUICK, at, hello_on, link_to
 from tests.support.scripted_hub import ScriptedHub
 
 
@@ -79,7 +79,7 @@ async def test_a_call_made_while_the_hub_is_away_waits_for_it(scripted_hub: Scri
 
 
 async def test_a_hub_that_does_not_come_back_fails_what_was_underway(scripted_hub: ScriptedHub) -> None:
-    async with link_to(scripted_hub, patience=IMPATIENT) as link:
+    async with link_to(scripted_hub, patience=FORSAKING) as link:
         channel = link.open("never")
         scripted_hub.handlers["never"] = lambda channel: asyncio.Event().wait()  # type: ignore[assignment,return-value]
         await scripted_hub.vanish()
