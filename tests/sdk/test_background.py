@@ -18,6 +18,7 @@ from cloche.background import Started, hub_command, hub_environment, start_hub
 from cloche.errors import HubNotRunning, TimedOut, Unsupported
 from cloche.together import together
 from cloche_wire.rendezvous import locations
+from tests.support.fifo import fifo_at
 from tests.support.local_hub import LocalHub
 
 _ROOT = str(Path(__file__).resolve().parents[2])
@@ -103,11 +104,15 @@ async def test_a_hub_that_says_something_else_is_told(home: Path, line: str) -> 
 
 
 async def test_a_hub_that_says_nothing_is_waited_for_only_so_long(home: Path) -> None:
-    pid = home / "pid"
-    playing = _playing(f"open({str(pid)!r}, 'w').write(str(os.getpid())); import time; time.sleep(60)")
-    with pytest.raises(TimedOut, match=r"did not start within 0\.5 s; see its log"):
-        await start_hub(command=playing, timeout_s=0.5)
-    _end(int(pid.read_text()))
+    fifo = home / "fifo"
+    playing = _playing(
+        f"print(os.getpid(), file=open({str(fifo)!r}, 'w'), flush=True); import time; time.sleep(60)"
+    )
+    async with fifo_at(fifo) as told:
+        with pytest.raises(TimedOut, match=r"did not start within 0\.5 s; see its log"):
+            await start_hub(command=playing, timeout_s=0.5)
+        # It may have been slower than that to begin at all.
+        _end(int(await told.readline()))
 
 
 async def test_a_program_there_is_not_is_told_by_its_log(home: Path) -> None:
