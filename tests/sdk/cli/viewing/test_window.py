@@ -26,9 +26,10 @@ async def test_a_line_of_ours_goes_after_a_moment_and_what_was_below_is_back() -
     assert LINE_S == 3.0
     fill = "for number in $(seq 29); do echo row $number; done; printf last; cat"
     async with shell_in_terminal("box", "--", "sh", "-c", fill) as terminal:
-        await terminal.until(
-            lambda: terminal.screen.startswith("row 1\n") and terminal.screen.endswith("leaves")
-        )
+        await terminal.until(lambda: terminal.screen.endswith("row 29\nlast"))
+        terminal.type(b"\x1dg")
+        await terminal.until(lambda: terminal.screen.endswith("leaves"))
+        assert terminal.screen.startswith("row 1\n")
         await terminal.until(lambda: terminal.screen.endswith("row 29\nlast"))
         terminal.type(b"\x1d")
         assert await terminal.ends() == 0
