@@ -111,6 +111,9 @@ async def test_letting_the_wheel_go_leaves_it_to_others_and_goes_on_watching(
             if other.info.viewers and other.info.driver is None:
                 break
         await other.ask()
+        async for _ in other.events():
+            if other.is_driving:
+                break
         await other.write(", theirs")
         await mine.until_shown("mine, theirs")
     assert not mine.link.is_driving

@@ -46,9 +46,10 @@ async def test_one_of_another_attachment_is_not_put_together_with_what_the_next_
 ) -> None:
     mine = desk.open_shell("box")
     await mine.until_driving()
-    mine.link.type(osc52("cut")[:9])
+    mine.link.type(b"begun" + osc52("cut")[:9])
+    await mine.until_shown("begun")
     mine.link.leave()
-    await until(lambda: mine.phase is Phase.LIVE and not mine.link.status.has_keys)
+    await until(lambda: mine.link.status.info is not None and mine.link.status.info.driver is None)
     async with (await client.sandbox("box")).attach(mine.link.id or "") as other:
         await other.write(osc52("cut")[9:] + b"end")
         await mine.until_shown("end")
