@@ -3,7 +3,7 @@
     python -m tests.tui.serve.small_app FILE [slow | deaf | stuck | dies]
 
 It writes its pid to FILE as it begins. `slow` begins when its tab is gone, `deaf` does nothing that it is asked, `stuck`
-can only be killed, `dies` ends before it has begun.
+can only be killed, `dies` ends before it has begun. All but `deaf` have as much time to leave as they take.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ import select
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from textual.app import App, ComposeResult
 from textual.widgets import Label
+
+from cloche_tui.serve import tab
+from cloche_tui.serve.tab import end_with
 
 
 class SmallApp(App[None]):
@@ -61,6 +65,8 @@ def main() -> None:
             signal.pause()
     if manner == "slow":
         wait_for_end_of(sys.stdin.fileno())
+    if manner != "deaf":
+        tab.end_with = partial(end_with, grace_s=60)
     if manner != "dies":
         (DeafApp if manner == "deaf" else SmallApp)().run()
 
