@@ -21,7 +21,6 @@ from tests.support.hub import until
 from tests.tui.desk import Desk, hub_desk
 
 LIMITED = '[[rule]]\nname = "large payments"\nmethods = ["pay.*"]\nparams = [{ at = "amount", at_least = 100 }]\nverdict = "deny"\nreason = "not from here"\n'
-SHORT = ASK.replace('verdict = "ask"\n', 'verdict = "ask"\ndeadline = "1s"\n')
 LONG = {"memo": "x" * 5000}
 
 
@@ -175,13 +174,23 @@ async def test_a_dialog_says_that_somebody_else_was_first_and_decides_nothing_mo
 
 
 @pytest.mark.parametrize("key", ["d", "e"])
-async def test_a_dialog_says_that_the_deadline_has_passed(tmp_path: Path, key: str) -> None:
-    async with hub_desk(tmp_path, policy=SHORT) as desk, desk.run_test(size=(160, 40)) as pilot:
+async def test_a_dialog_says_that_the_deadline_has_passed(
+    tmp_path: Path, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounds: list[asyncio.Timeout] = []
+
+    def passes_when_told(_deadline_s: float) -> asyncio.Timeout:
+        bounds.append(asyncio.timeout(None))
+        return bounds[-1]
+
+    monkeypatch.setattr("cloche_hub.services.approvals.within", passes_when_told)
+    async with hub_desk(tmp_path) as desk, desk.run_test(size=(160, 40)) as pilot:
         call = desk.call("pay.send", {"amount": 3})
         await desk.waits(pilot)
         await pilot.press(key)
         await pilot.pause()
         open_dialog = dialog(desk)
+        bounds[0].reschedule(0)
         with pytest.raises(TimedOut):
             await result_of(call)
         await desk.until(pilot, lambda: open_dialog.is_over)
