@@ -106,8 +106,7 @@ async def test_a_copy_that_fails_says_why(tmp_path: Path) -> None:
         await desk.ready(pilot)
         await desk.press(pilot, "j", "f5")
         assert await desk.copied(pilot) == [State.FAILED]
-        await pilot.pause(0.3)
-        assert "✗ failed" in desk.text
+        await desk.until(pilot, lambda: desk.said and "✗ failed" in desk.text)
         assert "disk is full" in desk.text
         ((said, role),) = desk.said
         assert role is Role.WARNING
