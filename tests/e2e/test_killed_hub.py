@@ -69,7 +69,7 @@ async def test_what_a_killed_hub_had_recorded_is_finished_by_the_next_and_in_the
             recording = console.info.recording
             assert recording is not None
             # A screen shows what is still on its way to the disk.
-            await until(lambda: _has(hub, recording, b"marked-42"))
+            await until(lambda: _has(hub, recording, b"marked-42 ***********"))
             own_hub.kill()
             with pytest.raises(LinkLost):
                 await within(console.wait())
