@@ -12,16 +12,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
+import pytest
 from textual import events, on
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from cloche import SandboxInfo
 from cloche.errors import CodedError
+from cloche_tui.feed.folder_sizes import amount_here, amount_there
 from cloche_tui.messages import RunAction
 from cloche_tui.model.file_panes import Pane
 from cloche_tui.model.fleet import Fleet
@@ -31,7 +34,7 @@ from cloche_tui.remembered import Remembered
 from cloche_tui.views.files import FilesView
 from cloche_tui.views.view import ALL, TICK
 from tests.support.fake_files import FakeFiles, Node
-from tests.support.hub import within
+from tests.support.hub import BOUND_S, within
 from tests.tui.sandbox_values import NOW, has_changed, is_gone, is_now
 from tests.tui.support import HostApp, hub_on_fakes, screen_text
 
@@ -192,4 +195,9 @@ async def file_desk(folder: Path, **options: Any) -> AsyncIterator[FileDesk]:
         desk.put(f"{HOME}/x.txt", b"from there")
         desk.put(f"{HOME}/data", kind="dir", mode=0o755)
         desk.put(f"{HOME}/data/deep.txt", b"deep")
-        yield desk
+        with pytest.MonkeyPatch.context() as patch:
+            # What is in folders is counted to its end, however long that takes here.
+            for counting in (amount_here, amount_there):
+                counts = partial(counting, patience_s=BOUND_S)
+                patch.setattr(f"cloche_tui.views.file_work.{counting.__name__}", counts)
+            yield desk
