@@ -48,7 +48,7 @@ from cloche_tui.widgets.bars import CommandBar, FilterBar, is_end_of_line
 from cloche_tui.widgets.footer import WHILE_DRIVING, Footer
 from cloche_tui.widgets.heading import Heading
 from cloche_tui.widgets.pane_actions import holds_keys_back
-from cloche_tui.widgets.typed_ahead import TypedAhead
+from cloche_tui.widgets.typed_ahead import TypedAhead, typed
 from cloche_tui.widgets.work import begin
 
 if TYPE_CHECKING:
@@ -237,8 +237,8 @@ class DashboardApp(app_actions.Desk):
 
     async def _pass_on(self, key: events.Key) -> None:
         """Gives a key to what has the focus. What is typed behind it waits until it is known what it does."""
-        focused, is_main = self.focused, self.screen is self.screen_stack[0]
-        at_console = is_main and self.consoles.has_focus_within
+        focused = self.focused
+        at_console = self.screen is self.screen_stack[0] and self.consoles.has_focus_within
         self._through_console = key if at_console else None
         await super().on_event(key)
         if key.is_forwarded and not at_console:
@@ -246,11 +246,11 @@ class DashboardApp(app_actions.Desk):
 
     async def _take_key(self, event: events.Key) -> bool:
         """Does what a key means here; False: nothing."""
-        if (action := self._meant(event)) is None:
-            return False
-        event.stop()
-        await self._do(action.id)
-        return True
+        if (action := self._meant(event)) is not None:
+            event.stop()
+            with typed(event):
+                await self._do(action.id)
+        return action is not None
 
     async def _do(self, action_id: str, argument: str = "") -> None:
         """Does an action at once if it waits for nobody, else by a worker."""

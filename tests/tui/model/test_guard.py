@@ -32,6 +32,13 @@ def test_a_key_that_is_kept_down_never_decides_what_came_up_under_it() -> None:
     assert guard.press(now=299 * 0.033 + QUIET_S)[1]
 
 
+def test_a_key_that_was_pressed_before_something_came_up_does_not_decide_it_however_late_it_is_taken() -> (
+    None
+):
+    guard = Guard().hold(Cause.ARRIVED, now=10.0)
+    assert guard.press(now=8.0) == (guard, False)
+
+
 def test_a_move_of_ones_own_holds_nothing_back() -> None:
     guard = Guard().changed(now=0.0).moved(now=QUIET_S)
     assert guard.is_open(now=QUIET_S)

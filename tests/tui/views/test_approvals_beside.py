@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cloche_tui.model.guard import QUIET_S
+from textual import events
+
 from cloche_tui.views.approvals import ApprovalsView
 from cloche_wire.aio import Channel
 from tests.support.callbacks import answering, result_of
@@ -17,9 +18,9 @@ def ask(desk: Whole) -> Channel:
 
 
 def rest(desk: Whole) -> None:
-    """A moment passes in which nothing is pressed; then the clock stands still."""
+    """A minute passes in which nothing is pressed; then the clock stands still."""
     view = desk.app.query_one(ApprovalsView)
-    now = view._clock() + QUIET_S
+    now = view._clock() + 60
     view._clock = lambda: now
 
 
@@ -77,3 +78,20 @@ async def test_a_key_pressed_again_and_again_while_a_call_comes_up_decides_nothi
         await desk.press(*"aaaaaaaa")
         await desk.until("nothing was decided: it has only just come up")
         assert desk.app.world.inbox.waiting == 1
+
+
+async def test_a_key_that_has_waited_does_not_decide_what_came_up_meanwhile(tmp_path: Path) -> None:
+    async with whole_dashboard(tmp_path, sandboxes=("box",)) as desk, answering(desk.hub, "*"):
+        await desk.press("2")
+        await desk.until("Nothing waits for a decision.")
+        call = ask(desk)
+        await desk.until("pay.send({")
+        rest(desk)
+        key = events.Key("a", "a")
+        key.time -= 3600
+        assert desk.app._driver is not None
+        desk.app._driver.send_message(key)
+        await desk.until("nothing was decided: it has only just come up")
+        assert desk.app.world.inbox.waiting == 1
+        await desk.press("a")
+        assert await result_of(call) == {"amount": 3}

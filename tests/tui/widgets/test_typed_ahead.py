@@ -6,7 +6,7 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.widgets import Input
 
-from cloche_tui.widgets.typed_ahead import MOST, Passed, TypedAhead
+from cloche_tui.widgets.typed_ahead import MOST, Passed, TypedAhead, typed, typed_s_ago
 
 A, B, C, TAB = *(events.Key(letter, letter) for letter in "abc"), events.Key("tab", "\t")
 
@@ -90,3 +90,21 @@ async def test_a_letter_in_a_field_is_waited_for_by_nobody_nor_a_key_of_a_widget
         await gone.remove()
         ahead.follow(TAB, gone)
         assert not ahead.is_holding
+
+
+async def test_it_is_known_how_old_the_key_is_because_of_which_a_worker_does_something() -> None:
+    ages: list[float] = []
+
+    async def work() -> None:
+        ages.append(typed_s_ago())
+
+    old = events.Key("d", "d")
+    old.time -= 3600
+    app = Fields()
+    async with app.run_test():
+        with typed(old):
+            worker = app.run_worker(work())
+        await worker.wait()
+        await app.run_worker(work()).wait()
+    assert 3600 <= ages[0] < 7200
+    assert ages[1] == 0

@@ -53,10 +53,14 @@ class Guard:
         return self.hold(Cause.MOVING, now=now) if now - self.listed_at < QUIET_S else self
 
     def press(self, *, now: float) -> tuple[Guard, bool]:
-        """A key that decides was pressed; returns the guard afterwards, and whether the key acts."""
+        """A key that decides was pressed; returns the guard afterwards, and whether the key acts.
+
+        Args:
+            now: when it was pressed, which may have been before what it would decide came up.
+        """
         if self.is_open(now=now):
             return self, True
-        return replace(self, held_since=now), False
+        return replace(self, held_since=max(self.held_since, now)), False
 
     def is_open(self, *, now: float) -> bool:
         """Whether a key that decides would act."""

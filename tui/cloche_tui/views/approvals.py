@@ -37,6 +37,7 @@ from cloche_tui.widgets.columns import Column
 from cloche_tui.widgets.strip_table import StripTable
 from cloche_tui.widgets.styles import text_of
 from cloche_tui.widgets.table_paint import TableRow
+from cloche_tui.widgets.typed_ahead import typed_s_ago
 
 if TYPE_CHECKING:
     from cloche.aio.approvals import Approvals
@@ -206,7 +207,8 @@ class ApprovalsView(View):
         return True
 
     async def _decide(self, action: str, named: str) -> None:
-        pressed = self._named(named) if named else self.list.press(now=self._clock())
+        # A key that has waited was meant for what was shown when it was typed.
+        pressed = self._named(named) if named else self.list.press(now=self._clock() - typed_s_ago())
         if isinstance(pressed, Held):
             self._detail.tell(pressed.why, Role.WARNING)
             return

@@ -13,15 +13,36 @@ Tab, `cd` could fill in `abcd`, and `:open box`, Enter, Enter would type the sec
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Iterator
+from contextvars import ContextVar
 
-from textual import events
+from textual import _time, events
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 MOST = 1000
 """Keys that wait; whoever types more has pasted into a program that stands still."""
+
+
+_TYPED_AT: ContextVar[float | None] = ContextVar("typed_at", default=None)
+
+
+@contextlib.contextmanager
+def typed(key: events.Key) -> Iterator[None]:
+    """What is done within it is done because of this key; so is what a worker does that begins there."""
+    token = _TYPED_AT.set(key.time)
+    try:
+        yield
+    finally:
+        _TYPED_AT.reset(token)
+
+
+def typed_s_ago() -> float:
+    """How long ago the key was typed because of which something is done: it may have waited. 0: there was none."""
+    typed_at = _TYPED_AT.get()
+    return 0.0 if typed_at is None else _time.get_time() - typed_at
 
 
 class Passed(events.Event):
