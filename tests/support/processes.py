@@ -1,4 +1,4 @@
-"""Ends processes that tests have started under asyncio, so that nothing of them is left for the loop's end."""
+"""Processes that tests have started: ended, so that nothing of them is left for the loop's end, and looked at."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from pathlib import Path
 
 
 async def end_process(process: asyncio.subprocess.Process) -> None:
@@ -22,3 +23,12 @@ async def end_process(process: asyncio.subprocess.Process) -> None:
             cancelled = error
     if cancelled is not None:
         raise cancelled
+
+
+def runs(pid: int) -> bool:
+    """Whether a process has not ended; whether somebody has reaped it is not its matter."""
+    try:
+        # The name, in parentheses, may hold spaces; the state comes after it.
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from cloche.aio import Process, Sandbox
 from cloche.errors import BadRequest, LinkLost, TooLarge, WrongState
 from tests.support.local_hub import LocalHub
+from tests.support.processes import runs
 
 _WAIT_FOR_EVER = ["sh", "-c", "echo ready; while :; do sleep 60; done"]
 
@@ -184,13 +184,5 @@ async def test_a_hub_that_forgets_loses_the_command(sandbox: Sandbox, hub: Local
 async def _gone(pid: int) -> None:
     """Waits until a process has ended; whether somebody has reaped it is not its matter."""
     async with asyncio.timeout(10):
-        while _runs(pid):
+        while runs(pid):
             await asyncio.sleep(0.01)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        # The name, in parentheses, may hold spaces; the state comes after it.
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False

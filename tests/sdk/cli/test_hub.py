@@ -14,6 +14,7 @@ from cloche.cli import hub as hub_commands
 from cloche.cli import session
 from tests.sdk.cli.conftest import Cloche, start
 from tests.support.local_hub import LocalHub
+from tests.support.processes import runs
 from tests.support.scripted_hub import TOKEN
 
 
@@ -173,10 +174,7 @@ async def test_in_the_background_it_is_started_with_what_it_is_told(
         assert asked == [("serve", "--listen=127.0.0.1:1")]
     finally:
         assert (await cloche("hub", "stop")).status == 0
-    state = Path(f"/proc/{told['pid']}/stat")
-    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z", (
-        "its process has ended"
-    )
+    assert not runs(told["pid"])
 
 
 async def test_a_hub_that_cannot_start_is_told_in_its_own_words(
