@@ -252,9 +252,10 @@ async def test_the_way_leads_to_the_console_or_to_the_sandbox(tmp_path: Path) ->
 
 async def test_there_is_no_way_to_what_is_gone_or_was_never_a_sandboxs(tmp_path: Path) -> None:
     async with audit_desk(tmp_path) as desk, desk.hub.client() as client:
-        await client.create(name="box")
+        box = (await client.create(name="box"))["id"]
+        await desk.until(lambda: desk.world.fleet.get(box) is not None)
         await client.call("sandbox.remove", sandbox="box")
-        await desk.until(lambda: "sandbox.removed" in desk.text)
+        await desk.until(lambda: "sandbox.removed" in desk.text and desk.world.fleet.get(box) is None)
         await desk.press("g")
         await desk.until(lambda: desk.said)
         assert desk.said[0][0].startswith("box is not there any more")
