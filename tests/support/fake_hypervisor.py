@@ -65,13 +65,17 @@ class FakeMachine:
 
     async def run(self) -> None:
         """The machine's life; cancelled by its hypervisor."""
-        async with asyncio.TaskGroup() as tasks:
-            agent = tasks.create_task(self.agent.run(self._links))
-            await asyncio.shield(self._ended)
-            agent.cancel()
-        self._cut()
-        while not self._links.empty():
-            self._links.get_nowait()[1].transport.abort()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                agent = tasks.create_task(self.agent.run(self._links))
+                await asyncio.shield(self._ended)
+                agent.cancel()
+        finally:
+            self._cut()
+            while not self._links.empty():
+                # Named: a writer that goes before its transport is closed complains.
+                _, writer = self._links.get_nowait()
+                writer.transport.abort()
 
     async def open_link(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if self._ended.done():

@@ -20,6 +20,7 @@ import copy
 import secrets
 import weakref
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import structlog
@@ -28,6 +29,7 @@ from cloche_hub.domain.guest_limits import GUEST_LIMITS
 from cloche_hub.domain.identity import Identity
 from cloche_hub.errors import CodedError, LinkLost, LinkSilent
 from cloche_hub.guestlink.bounds import MAX_BREAKS, LinkBounds, pause_before_link
+from cloche_hub.guestlink.countdown import Countdown
 from cloche_hub.guestlink.judge import GuestJudge
 from cloche_hub.ports import Machine
 from cloche_hub.services.fair import FairTransport
@@ -108,9 +110,7 @@ class GuestLink:
         await self.greeting()
         channel = self._peer.open(kind, params, window=window)
         # A timer and not a wait: the channel's events belong to the caller. It must not keep a channel that is over.
-        asyncio.get_running_loop().call_later(
-            self._bounds.answer_s, self._require_taken, weakref.ref(channel)
-        )
+        Countdown(self._bounds.answer_s, partial(self._require_taken, weakref.ref(channel)))
         return channel
 
     async def power_off(self) -> bool:
@@ -126,11 +126,8 @@ class GuestLink:
         if self._failed is None:
             self._failed = error
             self._peer.fail(error)
-            now = asyncio.get_running_loop().time()
             for wait in self._waits:
-                # One whose time was over in this very turn of the loop ends anyway, and bears no other time.
-                if not wait.expired():
-                    wait.reschedule(now)
+                _end(wait)
 
     # Links.
 
@@ -167,11 +164,13 @@ class GuestLink:
     async def _bounded(self, seconds: float) -> AsyncIterator[None]:
         self._require_not_failed()
         try:
-            async with within(seconds) as wait:
+            async with within(None) as wait:
+                countdown = Countdown(seconds, partial(_end, wait))
                 self._waits.add(wait)
                 try:
                     yield
                 finally:
+                    countdown.cancel()
                     self._waits.discard(wait)
         except TimeoutError:
             self._require_not_failed()
@@ -197,6 +196,12 @@ class GuestLink:
             f"the guest of {self._machine.machine_id} does not answer ({self._machine.accelerator}); "
             "it may be out of memory or processor time: see its boot log, or remove the sandbox"
         )
+
+
+def _end(wait: asyncio.Timeout) -> None:
+    # One that was ended in this very turn of the loop bears no other time.
+    if not wait.expired():
+        wait.reschedule(asyncio.get_running_loop().time())
 
 
 @contextlib.asynccontextmanager
