@@ -14,9 +14,14 @@ from tests.tui.whole import whole_dashboard
 
 
 def test_the_app_does_all_that_its_actions_need_of_it() -> None:
-    needed = [name for name, value in vars(Desk).items() if isinstance(value, FunctionType | property)]
-    assert "begin_action" in needed
+    needed = [name for name, value in vars(Desk).items() if _is_left_to_others(value)]
+    assert {"begin_action", "view"} <= set(needed)
     assert [name for name in needed if name not in vars(DashboardApp)] == []
+
+
+def _is_left_to_others(value: object) -> bool:
+    function = value.fget if isinstance(value, property) else value
+    return isinstance(function, FunctionType) and "NotImplementedError" in function.__code__.co_names
 
 
 async def test_a_command_is_done_with_its_argument(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ async def test_what_a_program_asked_to_copy_while_nobody_saw_it_is_told_later(
             pane.look_after()
             await until(lambda: pane.status.copying is None)
         pane.display = True
-        await bench.until_seen("○ watching")
+        await until(lambda: pane.view.is_seen)
         pane.look_after()
         await bench.until_seen("not copied: while this was hidden its program asked to copy 5 characters")
 

@@ -9,6 +9,7 @@ from textual.screen import ModalScreen, Screen
 
 from cloche_term.apart.terminals import Terminals
 from cloche_tui.widgets import terminal_canvas, terminal_pace
+from cloche_tui.widgets.terminal_canvas import TerminalCanvas
 from cloche_tui.widgets.terminal_view import TerminalView
 from tests.tui.widgets.console_on_screen import console_on_screen, lines
 
@@ -91,6 +92,23 @@ class TestUpdatesUnderWay:
 
 class TestBeingSeen:
     """What nobody sees is not painted."""
+
+    async def test_one_that_nobody_told_it_is_seen_again_is_painted_all_the_same(
+        self, terminals: Terminals, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with console_on_screen(terminals) as shown:
+            shown.view.display = False
+            await shown.until(lambda: not shown.view.is_seen)
+            await shown.feed("came meanwhile")
+            await shown.until(lambda: not shown.view._touched.is_set())
+            # As Textual does where somebody looks at the layout between its change and its being drawn.
+            monkeypatch.setattr(TerminalCanvas, "on_show", lambda _view: None)
+            shown.view.display = True
+            await shown.until(lambda: shown.view.is_seen)
+            await shown.pilot.pause(0.05)
+            assert "came meanwhile" not in shown.text
+            shown.view.look_after()
+            await shown.shows("came meanwhile")
 
     async def test_a_hidden_console_is_not_painted_until_it_is_seen_again(self, terminals: Terminals) -> None:
         async with console_on_screen(terminals) as shown:

@@ -98,7 +98,8 @@ class TerminalCanvas(Widget):
         """The next painting must be of everything."""
         self._pace = Pace()
         self._touched = asyncio.Event()
-        self._is_shown = False
+        self._has_missed = False
+        """Whether something came while it was not seen."""
         self._strips: dict[int, Strip] = {}
         self._changed: set[int] = set()
         self._is_all_changed = False
@@ -148,8 +149,11 @@ class TerminalCanvas(Widget):
     @property
     def is_seen(self) -> bool:
         """Whether it is on the screen, if only behind a dialog."""
+        # Not by Textual's `Show`: that is left out where somebody has looked at the layout since it was changed.
+        if not (self.is_attached and self.size and all(node.display for node in self.ancestors_with_self)):
+            return False
         below = takewhile(lambda screen: screen is not self.screen, reversed(self.app.screen_stack))
-        return self._is_shown and all(screen.is_modal for screen in below)
+        return all(screen.is_modal for screen in below)
 
     @property
     def selected(self) -> Bounds | None:
@@ -230,6 +234,7 @@ class TerminalCanvas(Widget):
             self._touched.clear()
             if (terminal := self._terminal) is None or not self.is_seen:
                 # Whoever shows it or gives it a terminal touches it.
+                self._has_missed = True
                 continue
             try:
                 painting = await terminal.paint(whole=self._is_fresh)
@@ -299,12 +304,13 @@ class TerminalCanvas(Widget):
 
     def on_show(self) -> None:
         """It is seen."""
-        self._is_shown = True
         self.touch()
 
-    def on_hide(self) -> None:
-        """It is not seen."""
-        self._is_shown = False
+    def look_after(self) -> None:
+        """To be called once a second: it may be seen again without having been told so."""
+        if self._has_missed and self.is_seen:
+            self._has_missed = False
+            self.touch()
 
     def on_resize(self, event: events.Resize) -> None:
         """There is more or less room."""
