@@ -48,9 +48,9 @@ async def test_who_sees_all_and_wants_all_is_told_how_far_the_chain_reaches(tmp_
 async def test_a_search_finds_the_newest_first_and_looks_at_everything_once(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
         await note(hub, 1500)
-        await note(hub, actor="tok_x")
+        await note(hub, actor="tok-x")
         head = hub.store.audit.head.seq
-        told = await parts(client.open("audit.search", filter=text("tok_x")))
+        told = await parts(client.open("audit.search", filter=text("tok-x")))
         assert [part["numbers"] for part in told] == [[head], *[[]] * (len(told) - 1)]
         assert [part["last"] for part in told] == [head, *(part["first"] - 1 for part in told[:-1])]
         assert told[-1]["first"] == 1
@@ -58,12 +58,12 @@ async def test_a_search_finds_the_newest_first_and_looks_at_everything_once(tmp_
 
 async def test_a_follower_is_told_what_comes_and_is_wanted(tmp_path: Path) -> None:
     async with running_hub(tmp_path / "home") as hub, hub.client() as client:
-        channel = client.open("audit.search", filter=text("tok_x"), follow=True)
+        channel = client.open("audit.search", filter=text("tok-x"), follow=True)
         messages = channel.messages()
         first = await within(anext(messages))
         assert first["first"] == 1
-        await note(hub, actor="tok_y")
-        await note(hub, actor="tok_x")
+        await note(hub, actor="tok-y")
+        await note(hub, actor="tok-x")
         found: list[int] = []
         while not found:
             found += (await within(anext(messages)))["numbers"]
