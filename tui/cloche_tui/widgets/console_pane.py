@@ -181,12 +181,10 @@ class ConsolePane(Container):
     def look_after(self) -> None:
         """To be called once a second."""
         self.view.look_after()
-        # What has come is noted before it goes.
-        self._sync()
         if self._link is not None:
             self._link.screen.is_on_screen = self.view.is_seen
             self._link.look_after()
-            self._sync()
+        self._sync()
 
     # What a person does about it.
 
